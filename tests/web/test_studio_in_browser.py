@@ -244,7 +244,7 @@ def test_roles_and_run_without_scripts(browser: Any, tmp_path: Path) -> None:
         assert "The roles are saved." in tab.page.inner_text("[role=status]")
         assert tab.page.input_value("#role-5") == "direct identifier"
         tab.page.goto(f"{place}/terms")
-        tab.answer()
+        tab.answer(**{"recipients.0.agreement.expires": "2020-12-31"})
         tab.page.click("text=Save the terms")
         assert "of the information kept" in tab.page.inner_text("#figures")
         tab.page.goto(f"{place}/designs")
@@ -252,6 +252,9 @@ def test_roles_and_run_without_scripts(browser: Any, tmp_path: Path) -> None:
         tab.page.goto(f"{place}/run")
         tab.page.click("text=Run the gate")
         tab.page.wait_for_selector("text=The gate has decided.", timeout=LONGEST_RUN)
+        decided = tab.page.inner_text(".decision")
+        assert "blocked" in decided
+        assert "Name an agreement that is in force." in decided
 
 
 def test_a_request_is_written_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
