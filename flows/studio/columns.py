@@ -143,7 +143,7 @@ def shown_columns(
                 name=name,
                 place=place,
                 role=role,
-                reason=why.get(name, "") or ("" if column is None else _suggested(column)),
+                reason=why.get(name, "") or ("" if column is None else _suggested(column, role)),
                 hierarchy=hierarchy_in_words(attribute.get("hierarchy")),
                 masking="" if masking is None else masking.in_words,
                 problems=(*problems, *masking_problems(read, name), *found.get(name, ())),
@@ -168,9 +168,11 @@ def _role(text: str) -> Role:
     return Role(text) if text in set(Role) else Role.DIRECT
 
 
-def _suggested(column: FileColumn) -> str:
+def _suggested(column: FileColumn, role: str) -> str:
+    """Reasons of a draft for the role, or for another."""
     found = suggest(column.profile, None)
-    return f"a draft would say {found.role.value}: {'; '.join(found.reasons)}"
+    reasons = "; ".join(found.reasons)
+    return reasons if found.role.value == role else f"a draft would say {found.role.value}: {reasons}"
 
 
 def hierarchy_in_words(source: object) -> str:

@@ -99,6 +99,16 @@ def test_columns_are_shown_with_role_reason_and_counts(studio: StudioVisitor, pl
     assert "not shown" in page
 
 
+def test_reasons_that_a_request_does_not_have_are_those_of_a_draft(studio: StudioVisitor, place: str) -> None:
+    seen = re.search(r'name="seen" value="([0-9a-f]{64})"', studio.get(f"{place}/document").text)
+    assert seen is not None
+    bare = re.sub(r" *#.*", "", document(studio, place)).replace("sex: {role: quasi-identifier", "sex: {role: sensitive")
+    studio.post(f"{place}/document", {"text": bare, "seen": seen[1]})
+    page = words(studio.get(f"{place}/columns"))
+    assert "age “age” in its name" in page
+    assert "sex a draft would say quasi-identifier: “sex” in its name" in page
+
+
 def test_a_role_is_changed_with_its_hierarchy(studio: StudioVisitor, place: str) -> None:
     page = studio.post(f"{place}/columns", {"role.5": "quasi-identifier", "role.2": "direct identifier"})
     assert "The roles are saved." in words(page)
