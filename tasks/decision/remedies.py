@@ -5,7 +5,6 @@ Nothing is tried here, so that the first page and the terminal have it at once; 
 
 from collections.abc import Iterator
 
-from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT
 from tasks.decision.gates import AGREEMENT_IN_FORCE, STAGES_FINISHED, VALIDATION_PASSED
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import NUMERIC, Measure, Role
@@ -15,9 +14,17 @@ _CONDITIONS = {
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
     STAGES_FINISHED: "Remove the cause that a stage did not finish, and release again.",
 }
-_IN_GROUPS = frozenset(
-    one for one in Measure if one.value.startswith(("transparent.", "prosecutor.", "journalist.", "estimated."))
-) | {Measure.SMALLEST_CLASS}
+
+
+def _measures(*prefixes: str) -> frozenset[str]:
+    """By their names: the assessments themselves take a second to import, which a command's process has no use for."""
+    return frozenset(one for one in Measure if one.value.startswith(tuple(f"{prefix}." for prefix in prefixes)))
+
+
+_BY_COLUMNS = _measures("linkage", "singling_out", "combined")
+_IN_GROUPS = _measures("transparent", "prosecutor", "journalist", "estimated") | {Measure.SMALLEST_CLASS}
+_REPEATED = _measures("sequential")
+_BY_CLASSES = _measures("attribute")
 _LARGER = "Larger groups to hide in: a higher policy.generalization.minimum_class_size, or another method."
 _DETER = "A higher penalty or a higher rate of detection in the agreement deters repeated attempts."
 _SHARED = "Withhold or group the sensitive columns whose values the records of a class share."
@@ -31,13 +38,13 @@ def remedies(record: DecisionRecord) -> tuple[str, ...]:
 
 
 def _remedies(record: DecisionRecord, closed: frozenset[str]) -> Iterator[str]:
-    if closed & (LINKAGE.gate_measures | SINGLING_OUT.gate_measures | COMBINED.gate_measures):
+    if closed & _BY_COLUMNS:
         yield from _of_columns(record)
     if closed & _IN_GROUPS:
         yield _LARGER
-    if closed & SEQUENTIAL.gate_measures:
+    if closed & _REPEATED:
         yield _DETER
-    if closed & ATTRIBUTE.gate_measures:
+    if closed & _BY_CLASSES:
         yield _SHARED
 
 
