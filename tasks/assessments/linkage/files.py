@@ -211,7 +211,7 @@ class Cheapest:
 def cheapest_credit(cost: Floats, own: Positions | int, records: NDArray[np.int64]) -> Floats:
     """1/size of the tie of each row's least costs that its ``own`` column is in; costs (n_rows, n_candidates)."""
     at, limit, credit = cost[np.arange(len(cost)), own], tie_limit(cost.min(axis=1)), np.zeros(len(cost))
-    hit = np.flatnonzero(at <= limit)  # ties are counted of these alone: most people's own record is not among the least
+    hit = np.flatnonzero(at <= limit)  # most own records are not among the nearest, and their ties are not counted
     credit[hit] = 1 / ((cost[hit] <= limit[hit, None]) @ records)
     return credit
 
