@@ -2,6 +2,7 @@
 
 import gc
 import io
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -113,6 +114,8 @@ def _root(
 def main() -> None:
     """Run a command and leave with its exit code; no traceback reaches the terminal."""
     gc.set_threshold(*_COLLECTOR)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # more threads wait for each other longer than they work
+        os.environ.setdefault(name, "1")
     as_json = "--json" in sys.argv
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -24,8 +25,10 @@ gc.disable()
 postpone("altair")  # Great Expectations draws with it
 postpone_numpy_tools()
 postpone("scipy.stats", ("chi2", "gmean", "rankdata", "spearmanr"))  # scikit-learn names four
+sys.modules["sqlalchemy"] = None  # type: ignore[assignment]  # Great Expectations can do without it, and most stages do
 for _name in _MODULES:
     import_module(_name)
+del sys.modules["sqlalchemy"]
 _folder = os.environ.get("TMPDIR")
 if _folder is None or hold_temporary_folder(Path(_folder)):  # else the workspace is not there yet
     with suppress(StageFailed, OSError):  # the report's own stage says so, unless the command has ended meanwhile

@@ -16,12 +16,15 @@ _CONDITIONS = {
 }
 
 
-def _measures(*families: str) -> frozenset[str]:
-    return frozenset(one for one in Measure if one.value.partition(".")[0] in families)
+def _measures(*prefixes: str) -> frozenset[str]:
+    """By their names: the assessments themselves take a second to import, which a command's process has no use for."""
+    return frozenset(one for one in Measure if one.value.startswith(tuple(f"{prefix}." for prefix in prefixes)))
 
 
-_OF_COLUMNS = _measures("linkage", "singling_out", "combined")
+_BY_COLUMNS = _measures("linkage", "singling_out", "combined")
 _IN_GROUPS = _measures("transparent", "prosecutor", "journalist", "estimated") | {Measure.SMALLEST_CLASS}
+_REPEATED = _measures("sequential")
+_BY_CLASSES = _measures("attribute")
 _LARGER = "Larger groups to hide in: a higher policy.generalization.minimum_class_size, or another method."
 _DETER = "A higher penalty or a higher rate of detection in the agreement deters repeated attempts."
 _SHARED = "Withhold or group the sensitive columns whose values the records of a class share."
@@ -35,13 +38,13 @@ def remedies(record: DecisionRecord) -> tuple[str, ...]:
 
 
 def _remedies(record: DecisionRecord, closed: frozenset[str]) -> Iterator[str]:
-    if closed & _OF_COLUMNS:
+    if closed & _BY_COLUMNS:
         yield from _of_columns(record)
     if closed & _IN_GROUPS:
         yield _LARGER
-    if closed & _measures("sequential"):
+    if closed & _REPEATED:
         yield _DETER
-    if closed & _measures("attribute"):
+    if closed & _BY_CLASSES:
         yield _SHARED
 
 

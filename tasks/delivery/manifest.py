@@ -20,6 +20,8 @@ from tasks.core.fact import Fact, Sha256
 from tasks.core.files import sync_folder
 from tasks.core.modes import open_to_group
 
+PARTS = ("decision", "report", "certificate", "delivery", "evidence")
+"""Folders of every bundle, which may be empty where nobody is approved."""
 MANIFEST_FILE = "manifest.json"
 
 

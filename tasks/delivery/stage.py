@@ -14,9 +14,9 @@ from tasks.delivery.columns import dictionary_file
 from tasks.delivery.encryption import SUFFIX, ciphertext
 from tasks.delivery.formula_marks import marked
 from tasks.delivery.listed_groups import ListedRows, is_whole, listed_csv
+from tasks.delivery.manifest import PARTS
 from tasks.delivery.tables import FOLDER as TABLES
 from tasks.delivery.tables import delivered_columns
-from tasks.delivery.verification import PARTS
 from tasks.microdata.build import arx_bytes, arx_file
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.dates import dates_in_words

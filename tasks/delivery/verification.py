@@ -28,12 +28,10 @@ from tasks.delivery.additions import (
     recorded_files,
     since_publication,
 )
-from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printable, read_contents
+from tasks.delivery.manifest import MANIFEST_FILE, PARTS, Contents, differences, printable, read_contents
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 
-PARTS = ("decision", "report", "certificate", "delivery", "evidence")
-"""Folders of every bundle, which may be empty where nobody is approved."""
 DECISIONS = "decision"
 DELIVERIES = "delivery"
 RELEASE_ID = re.compile("[0-9a-f]{64}")

@@ -1,6 +1,7 @@
 """The command line's own mistakes: a usage error is the user's, with exit code 2, and never a fault of the program."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,7 @@ def test_the_help_imports_no_command() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
+<<<<<<< HEAD
 def test_the_service_and_its_runner_do_without_numerical_libraries() -> None:
     """NumPy alone takes 15 MiB of an idle process."""
     code = (
@@ -105,6 +107,26 @@ def test_the_service_and_its_runner_do_without_numerical_libraries() -> None:
         "sys.exit(any(name in sys.modules for name in ('numpy', 'scipy', 'pandas', 'pyarrow')))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+=======
+def test_the_process_that_publishes_imports_no_methods_of_assessments() -> None:
+    """Workers have them; here they would take as long as Prefect does."""
+    code = (
+        "import sys, flows.cli.released, flows.publishing; "
+        "print([one for one in ('tasks.assessments.registry', 'scipy.special', 'sklearn') if one in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n", run.stdout
+
+
+def test_a_command_uses_one_thread_for_linear_algebra_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    assert left(monkeypatch, "--help") == 0
+    assert "check" in capsys.readouterr().out
+    assert (os.environ["OPENBLAS_NUM_THREADS"], os.environ["OMP_NUM_THREADS"]) == ("1", "4")
+>>>>>>> cost
 
 
 def test_check_explains_the_sizes_of_groups_within_eighty_columns(

@@ -1,5 +1,8 @@
 """What would open closed gates, by the record alone."""
 
+import pytest
+
+from tasks.assessments.registry import ASSESSMENTS
 from tasks.decision.record import DecisionRecord
 from tasks.decision.remedies import remedies
 from tests.support import records
@@ -56,3 +59,21 @@ def test_conditions_and_passed_gates() -> None:
     record = records.blocked()
     assert remedies(_closed(record, "agreement.in_force")) == ("Name an agreement that is in force.",)
     assert remedies(records.approved()) == ()
+
+
+@pytest.mark.parametrize(
+    ("assessment", "begins"),
+    [
+        ("combined", "Of "),
+        ("linkage", "Of "),
+        ("singling_out", "Of "),
+        ("sequential", "A higher penalty"),
+        ("attribute", "Withhold or group"),
+    ],
+)
+def test_every_measure_of_an_assessment_has_its_remedy(assessment: str, begins: str) -> None:
+    (measures,) = (one.gate_measures for one in ASSESSMENTS if one.id == assessment)
+    assert measures
+    for measure in measures:
+        (sentence,) = remedies(_closed(records.blocked(), measure))
+        assert sentence.startswith(begins)

@@ -92,7 +92,7 @@ def test_workers_are_those_of_this_package_in_a_folder_with_other_flows(tmp_path
 def test_what_few_releases_use_is_not_imported_ahead() -> None:
     script = (
         "import sys, flows.pipeline.preloaded\n"
-        "print([name for name in sys.modules if name.startswith(('altair.', 'scipy.stats.'))])\n"
+        "print([name for name in sys.modules if name.startswith(('altair.', 'scipy.stats.', 'sqlalchemy'))])\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from tasks.generalization.kanonymity.classes import fold_columns
 
@@ -105,6 +104,8 @@ def _gains(
     cell_class: NDArray[np.int64], shares: Floats, counts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> Floats:
     """Gain of each class in nats by concentration, shape (n_concentrations, n_classes)."""
+    from scipy.special import gammaln  # noqa: PLC0415  a command that judges no column does without SciPy
+
     alone = np.bincount(cell_class, weights=-counts * np.log(shares), minlength=len(sizes))
     return np.array(
         [

@@ -210,9 +210,10 @@ class Cheapest:
 
 def cheapest_credit(cost: Floats, own: Positions | int, records: NDArray[np.int64]) -> Floats:
     """1/size of the tie of each row's least costs that its ``own`` column is in; costs (n_rows, n_candidates)."""
-    best, everything = Cheapest(len(cost)), slice(None)
-    best.add_table(everything, cost, records)
-    return best.credit(everything, cost[np.arange(len(cost)), own])
+    at, limit, credit = cost[np.arange(len(cost)), own], tie_limit(cost.min(axis=1)), np.zeros(len(cost))
+    hit = np.flatnonzero(at <= limit)  # most own records are not among the nearest, and their ties are not counted
+    credit[hit] = 1 / ((cost[hit] <= limit[hit, None]) @ records)
+    return credit
 
 
 def places(ordered: NDArray[np.int64], wanted: NDArray[np.int64]) -> Positions:
