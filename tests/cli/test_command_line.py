@@ -99,7 +99,6 @@ def test_the_help_imports_no_command() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-<<<<<<< HEAD
 def test_the_service_and_its_runner_do_without_numerical_libraries() -> None:
     """NumPy alone takes 15 MiB of an idle process."""
     code = (
@@ -107,7 +106,8 @@ def test_the_service_and_its_runner_do_without_numerical_libraries() -> None:
         "sys.exit(any(name in sys.modules for name in ('numpy', 'scipy', 'pandas', 'pyarrow')))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
-=======
+
+
 def test_the_process_that_publishes_imports_no_methods_of_assessments() -> None:
     """Workers have them; here they would take as long as Prefect does."""
     code = (
@@ -126,7 +126,6 @@ def test_a_command_uses_one_thread_for_linear_algebra_unless_told_otherwise(
     assert left(monkeypatch, "--help") == 0
     assert "check" in capsys.readouterr().out
     assert (os.environ["OPENBLAS_NUM_THREADS"], os.environ["OMP_NUM_THREADS"]) == ("1", "4")
->>>>>>> cost
 
 
 def test_check_explains_the_sizes_of_groups_within_eighty_columns(

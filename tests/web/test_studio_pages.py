@@ -102,7 +102,8 @@ def test_columns_are_shown_with_role_reason_and_counts(studio: StudioVisitor, pl
 def test_reasons_that_a_request_does_not_have_are_those_of_a_draft(studio: StudioVisitor, place: str) -> None:
     seen = re.search(r'name="seen" value="([0-9a-f]{64})"', studio.get(f"{place}/document").text)
     assert seen is not None
-    bare = re.sub(r" *#.*", "", document(studio, place)).replace("sex: {role: quasi-identifier", "sex: {role: sensitive")
+    bare = re.sub(r" *#.*", "", document(studio, place))
+    bare = bare.replace("sex: {role: quasi-identifier", "sex: {role: sensitive")
     studio.post(f"{place}/document", {"text": bare, "seen": seen[1]})
     page = words(studio.get(f"{place}/columns"))
     assert "age “age” in its name" in page
