@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tasks.core.errors import DataError, ParameterError
-from tasks.decoys.classes import lineages, of_same_origin
+from tasks.decoys.classes import lineages
 from tasks.decoys.manifest import DecoyManifest, Holder, Version
 from tasks.decoys.tracing import incident_of_cells, incident_of_labels, trace
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples
 from tests.reference.cells_within import encloses
-from tests.support.decoy_tables import table, tree
+from tests.support.decoy_tables import of_same_origin, table, tree
 from tests.support.decoy_world import rows_of, world
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent

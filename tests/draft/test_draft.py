@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import DataError, PopulationError, RequestError, WorkspaceError
 from tasks.draft.document import Given
-from tasks.draft.draft import Draft, draft_request, write_draft
+from tasks.draft.draft import Draft, write_draft
 from tasks.draft.hierarchies import date_levels, interval_levels
 from tasks.draft.questions import Answer
 from tasks.draft.roles import ColumnProfile, Suggestion, Theme, profile, suggest
@@ -22,7 +22,7 @@ from tasks.request.file_form import FileForm
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Policy, Role, SafeHarborRule, ValueType
 from tasks.validation.values import encode
-from tests.support.drafted import filled
+from tests.support.drafted import draft_request, filled
 from tests.support.examples import examples
 from tests.support.world import releasegate
 
