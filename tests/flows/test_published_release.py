@@ -243,6 +243,7 @@ def test_the_same_request_is_not_decided_twice(published: Published, releasegate
     assert entries(published.workspace) == told
 
 
+@pytest.mark.slow
 def test_with_the_same_key_another_workspace_gives_the_same_bytes(
     published: Published, engine: Any, tmp_path: Path
 ) -> None:
