@@ -24,7 +24,7 @@ from tasks.request.model import PatternName, Policy, Role, SafeHarborRule, Value
 from tasks.validation.values import encode
 from tests.support.drafted import draft_request, filled
 from tests.support.examples import examples
-from tests.support.world import releasegate
+from tests.support.world import releasegate_here
 
 
 def column(values: Sequence[str | None]) -> pd.Series:
@@ -739,7 +739,7 @@ def test_what_holds_for_many_columns_is_told_once() -> None:
 
 def test_init_takes_ages_with_noughts_for_ages(tmp_path: Path) -> None:
     wide()[["patient_id", "age", "sex"]].to_csv(tmp_path / "data.csv", index=False)
-    assert releasegate("init", tmp_path / "data.csv").returncode == 0
+    assert releasegate_here("init", tmp_path / "data.csv").returncode == 0
     text = flat((tmp_path / "request.yaml").read_text(encoding="utf-8"))
     assert (
         "age: {role: quasi-identifier, type: integer, safe_harbor: age, “age”; 77 values hierarchy: {intervals: "
