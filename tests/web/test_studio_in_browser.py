@@ -147,8 +147,8 @@ def test_from_a_file_to_the_determination(browser: Any, tmp_path: Path) -> None:
 
 
 def hospital(folder: Path) -> tuple[list[Path], Path]:
-    """Four tables and the population of the example, which its script makes."""
-    runpy.run_path(str(ROOT / "examples" / "hospital" / "make.py"))["main"](folder)
+    """Four tables and the population of the example, which its script makes; fewer patients than there."""
+    runpy.run_path(str(ROOT / "examples" / "hospital" / "make.py"))["main"](folder, 3000)
     return [
         folder / f"{table}.csv.gz" for table in ("patients", "visits", "labs", "notes")
     ], folder / "population.parquet"
