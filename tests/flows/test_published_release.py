@@ -357,6 +357,7 @@ def during(begun: str, act: Callable[[], object]) -> Callable[[str], None]:
     return listen
 
 
+@pytest.mark.slow
 def test_a_file_changed_between_writing_and_sealing_never_leaves(world: World, engine: Any, releasegate: Any) -> None:
     """And the next run, for a policy that asks for reviewers, makes the file anew and waits for them."""
     world.ask(policy={"review": {"required": 2, "reviewers": ["a", "b"]}})

@@ -64,6 +64,7 @@ def test_a_sheet_with_row_names_under_an_empty_name(tmp_path: Path) -> None:
     assert refused(book(tmp_path, people=[["id", ""], [1, 30], [2, 35]]), "excel").where == "book.xlsx"
 
 
+@pytest.mark.slow
 def test_a_data_set_that_sas_wrote(tmp_path: Path) -> None:
     path = tmp_path / "people.sas7bdat"
     path.write_bytes(written_by_sas())
