@@ -7,7 +7,6 @@ new one, and where the way to sign in was changed, all others of the account end
 import secrets
 from collections.abc import Callable
 from functools import partial
-from http import HTTPStatus
 
 from fastapi import APIRouter
 from fastapi.responses import Response
@@ -19,7 +18,7 @@ from flows.second_factor import SECRET_BYTES, address_of, text_of
 from flows.signing import key_in_force, register_key
 from flows.tokens import RequestTokens, of_login
 from flows.web.authentication import SET_UP, CurrentVisitor, PostedForm, SubmittedForm, begin_session
-from flows.web.site import Visitor, fields, log, not_allowed, see_other, sentence
+from flows.web.site import Visitor, fields, log, not_allowed, see_other
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory
@@ -90,7 +89,7 @@ def register(visitor: CurrentVisitor, form: PostedForm) -> Response:
     """Register the public key of a file."""
 
     def work(account: Account) -> Account:
-        with acting_as(f"{account.login} (reviewer's page)"):
+        with acting_as(visitor.actor):
             register_key(
                 visitor.site.workspace,
                 form.files.get("key", b""),
@@ -111,6 +110,26 @@ def confirm(visitor: Visitor, form: SubmittedForm) -> None:
     checked = partial(visitor.site.accounts.check, account.login, password[: LONGEST_PASSWORD + 1])
     if _counted(visitor, checked) is None:
         raise BadInput("the password is wrong", expected="your present password", got="another")
+
+
+def confirmed(
+    visitor: Visitor,
+    form: SubmittedForm,
+    work: Callable[[], Response],
+    again: Callable[[ReleasegateError], Response],
+    *,
+    with_password: bool = True,
+) -> Response:
+    """The answer of an action that the visitor confirms, once; on an error, the page with the form again."""
+    try:
+        visitor.use_form(form.text("once"))
+        if with_password:
+            confirm(visitor, form)
+        return work()
+    except TamperingFound:
+        raise
+    except ReleasegateError as error:
+        return again(error)
 
 
 def _counted(visitor: Visitor, check: Callable[[], Account | None]) -> Account | None:
@@ -156,15 +175,12 @@ def _page(visitor: Visitor, error: ReleasegateError | None = None) -> Response:
     key, roles = None, tuple[WorkflowRole, ...]()
     if has_ledger(site.workspace):
         with open_ledger(site.workspace) as ledger:
-            key, person = (
-                key_in_force(ledger, account.name),
-                Directory.of(ledger).person(account.person or account.name),
-            )
+            key = key_in_force(ledger, account.name)
+            person = Directory.of(ledger).person(account.person or account.name)
         roles = person.roles if person is not None else ()
-    return visitor.page(
+    return visitor.form(
         "account.html",
-        status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-        problem=None if error is None else problem_of(error),
+        error,
         account=account,
         key=key,
         key_roles=[role.value for role in WorkflowRole if role in roles],
@@ -177,16 +193,10 @@ def _page(visitor: Visitor, error: ReleasegateError | None = None) -> Response:
 
 def _second_factor_page(visitor: Visitor, error: ReleasegateError | None) -> Response:
     secret = visitor.session.offered
-    return visitor.page(
+    return visitor.form(
         "second_factor.html",
-        status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-        problem=None if error is None else problem_of(error),
+        error,
         words=text_of(secret) if secret else "",
         address=address_of(secret, visitor.account.login) if secret else "",
         must=visitor.site.settings.second_factor,
     )
-
-
-def problem_of(error: ReleasegateError) -> dict[str, str]:
-    """An error for a page of accounts: it names no file of the machine."""
-    return {"what": sentence(error.what), "expected": error.expected, "got": error.got}

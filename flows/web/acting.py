@@ -107,7 +107,7 @@ def expire(form: PostedForm, release: CurrentRelease) -> Response:
     _check(release.may_expire, _WHO_EXPIRES)
     release.visitor.use_form(form.text("once"))
     with (
-        acting_as(release.actor),
+        acting_as(release.visitor.actor),
         ReleaseAction(
             str(release.found.bundle), release.visitor.site.workspace, clock=release.visitor.site.clock
         ).opened("expiry"),

@@ -251,7 +251,7 @@ class ShownRequest:
     @property
     def trial(self) -> Job:
         """Its dry run."""
-        return Job(JobKind.DRY_RUN, self.found.id, by=f"{self.visitor.account.login} (reviewer's page)")
+        return Job(JobKind.DRY_RUN, self.found.id, by=self.visitor.actor)
 
     def page(self, error: ReleasegateError | None = None, reason: str = "") -> Response:
         """Its page, with the error that an action has caused."""

@@ -5,7 +5,6 @@ where their key is registered.
 """
 
 from collections.abc import Callable
-from http import HTTPStatus
 from pathlib import Path as Folder
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -22,12 +21,12 @@ from flows.library import Library, LibraryItem, compared
 from flows.library_texts import LARGEST_TEXT, LibraryText, checked_text
 from flows.signing import SentKey, key_in_force
 from flows.temporary import held_folder
-from flows.web.account_pages import confirm, problem_of
+from flows.web.account_pages import confirmed
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.people_pages import CurrentOfficer
 from flows.web.site import Visitor, fields, log, not_found, number_of, see_other
 from flows.web.uploads import CurrentUpload, Upload
-from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
+from tasks.core.errors import BadInput, ReleasegateError
 from tasks.ledger.enrolment import title_of
 from tasks.ledger.signing import RegisteredKey
 from tasks.reassessment.request import policy_from
@@ -54,7 +53,9 @@ _Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9._@+-]{1,128}$")]
 @router.get("/library")
 def show(visitor: CurrentVisitor) -> Response:
     """All items by kind."""
-    return _page(visitor)
+    items = Library.of(visitor.site.workspace).items
+    of_kinds = {kind: [one for one in items if one.kind == kind] for kind in KINDS}
+    return visitor.page("library.html", kinds=KINDS, items=of_kinds)
 
 
 @router.get("/library/enrol/{kind}")
@@ -66,22 +67,16 @@ def show_form(visitor: CurrentOfficer, kind: Kind) -> Response:
 @router.post("/library/enrol/{kind}")
 def enrol_item(visitor: CurrentOfficer, kind: Kind, upload: CurrentUpload) -> Response:
     """Enrol an item in the officer's name."""
-    form = upload.form
-    try:
-        visitor.use_form(form.text("once"))
-        confirm(visitor, form)
-        with held_folder(visitor.site.workspace.private) as folder:
+    site, form = visitor.site, upload.form
+
+    def work() -> Response:
+        with held_folder(site.workspace.private) as folder:
             item = _item(visitor, kind, upload, folder)
             sent = SentKey(_key(upload), form.text("passphrase"))
-            _as_officer(visitor, lambda by: enrol(visitor.site.workspace, [item], by, sent, clock=visitor.site.clock))
-        title = title_of(item_of(item))
-    except TamperingFound:
-        raise
-    except ReleasegateError as error:
-        return _form(visitor, kind, form, error)
-    visitor.session.notice = f"Enrolled: {title}."
-    log.info("enrolled", extra=fields(kind=kind, login=visitor.account.login))
-    return see_other("/library")
+            _as_officer(visitor, lambda by: enrol(site.workspace, [item], by, sent, clock=site.clock))
+        return _done(visitor, "enrolled", kind, f"Enrolled: {title_of(item_of(item))}.")
+
+    return confirmed(visitor, form, work, lambda error: _form(visitor, kind, form, error))
 
 
 @router.get("/library/{kind}/{name}")
@@ -104,27 +99,26 @@ def download(visitor: CurrentVisitor, kind: Kind, name: _Name, version: str = ""
 @router.post("/library/{kind}/{name}/end")
 def end(visitor: CurrentOfficer, kind: Kind, name: _Name, form: PostedForm) -> Response:
     """End an enrolment in the officer's name."""
-    version = form.text("version")
-    library, one = _item_of(visitor, kind, name, version)
-    try:
-        visitor.use_form(form.text("once"))
-        confirm(visitor, form)
+    site, (library, one) = visitor.site, _item_of(visitor, kind, name, form.text("version"))
+
+    def work() -> Response:
         sent = SentKey(form.files.get("key", b""), form.text("passphrase"))
-        workspace, clock = visitor.site.workspace, visitor.site.clock
-        _as_officer(visitor, lambda by: end_enrolment(workspace, one.item, by, sent, clock=clock))
-    except TamperingFound:
-        raise
-    except ReleasegateError as error:
-        return _item_page(visitor, (library, one), "", error)
-    visitor.session.notice = f"The enrolment of {title_of(one.item)} has ended. What was decided by it stays as it is."
-    log.info("enrolment ended", extra=fields(kind=kind, login=visitor.account.login))
+        _as_officer(visitor, lambda by: end_enrolment(site.workspace, one.item, by, sent, clock=site.clock))
+        notice = f"The enrolment of {title_of(one.item)} has ended. What was decided by it stays as it is."
+        return _done(visitor, "enrolment ended", kind, notice)
+
+    return confirmed(visitor, form, work, lambda error: _item_page(visitor, (library, one), "", error))
+
+
+def _done(visitor: Visitor, what: str, kind: Kind, notice: str) -> Response:
+    visitor.session.notice = notice
+    log.info(what, extra=fields(kind=kind, login=visitor.account.login))
     return see_other("/library")
 
 
 def _as_officer(visitor: Visitor, act: Callable[[str], None]) -> None:
-    account = visitor.account
-    with acting_as(f"{account.login} (reviewer's page)"):
-        act(account.person or account.name)
+    with acting_as(visitor.actor):
+        act(visitor.account.person or visitor.account.name)
 
 
 def _item(visitor: Visitor, kind: Kind, upload: Upload, folder: Folder) -> Enrollable:
@@ -182,26 +176,16 @@ def _key(upload: Upload) -> bytes:
     return sent.file.read(_LARGEST_KEY) if isinstance(sent, UploadFile) else b""
 
 
-def _page(visitor: Visitor) -> Response:
-    items = Library.of(visitor.site.workspace).items
-    return visitor.page("library.html", kinds=KINDS, items={kind: _of(items, kind) for kind in KINDS})
-
-
-def _of(items: tuple[LibraryItem, ...], kind: str) -> list[LibraryItem]:
-    return [one for one in items if one.kind == kind]
-
-
 def _form(
     visitor: Visitor, kind: Kind, sent: SubmittedForm | None = None, error: ReleasegateError | None = None
 ) -> Response:
     names = ("id", "version", "source", "count", "size", "fraction", "everybody")
-    return visitor.page(
+    return visitor.form(
         "library_enrol.html",
-        status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+        error,
         kind=kind,
         title=KINDS[kind],
         given={name: sent.text(name) if sent else "" for name in names},
-        problem=None if error is None else problem_of(error),
         holder=_holder(visitor),
         once=visitor.session.issue(),
     )
@@ -230,9 +214,9 @@ def _item_page(
     lines = library.text(one).splitlines() if one.has_text else []
     seen = {(release.release_id, release.recipient): release for release in visitor.seen()}
     used = [seen[place] for place in one.used if place in seen]
-    return visitor.page(
+    return visitor.form(
         "library_item.html",
-        status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+        error,
         one=one,
         title=title_of(one.item),
         noun=KINDS[one.kind],
@@ -243,7 +227,6 @@ def _item_page(
         left_out=max(0, len(lines) - _SHOWN),
         used=used[:_USES],
         further=len(used[_USES:]),
-        problem=None if error is None else problem_of(error),
         holder=_holder(visitor),
         once=visitor.session.issue(),
     )

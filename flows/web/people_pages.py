@@ -5,7 +5,6 @@ their own account here; that takes another officer, or the operator.
 """
 
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
@@ -15,10 +14,10 @@ from flows.accounts import Account, Duty, one_time_password
 from flows.ledger import open_ledger
 from flows.persons import account_holder
 from flows.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
-from flows.web.account_pages import confirm, problem_of
+from flows.web.account_pages import confirmed
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.site import Visitor, fields, log, not_allowed, number_of, see_other
-from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
+from tasks.core.errors import BadInput, ReleasegateError
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 
@@ -173,17 +172,13 @@ def _done(
     with_password: bool = True,
 ) -> Response:
     """The answer of an action that the visitor confirms; on an error, the page with what was given."""
-    try:
-        visitor.use_form(form.text("once"))
-        if with_password:
-            confirm(visitor, form)
+
+    def logged() -> Response:
         answer = work()
-    except TamperingFound:
-        raise
-    except ReleasegateError as error:
-        return _page(visitor, error, given)
-    log.info(what, extra=fields(login=visitor.account.login))
-    return answer
+        log.info(what, extra=fields(login=visitor.account.login))
+        return answer
+
+    return confirmed(visitor, form, logged, lambda error: _page(visitor, error, given), with_password=with_password)
 
 
 def _page(visitor: Visitor, error: ReleasegateError | None = None, given: dict[str, str] | None = None) -> Response:
@@ -193,10 +188,9 @@ def _page(visitor: Visitor, error: ReleasegateError | None = None, given: dict[s
     accounts = site.accounts.all()
     held = {one.person for one in accounts}
     tokens: tuple[Token, ...] = RequestTokens(site.workspace).all()
-    return visitor.page(
+    return visitor.form(
         "people.html",
-        status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-        problem=None if error is None else problem_of(error),
+        error,
         accounts=accounts,
         without=[one for one in people if one.id not in held],
         requesters=[one for one in people if WorkflowRole.REQUESTER in one.roles],

@@ -109,11 +109,6 @@ class ShownRelease:
             return False
         return any(can_follow(self.found.standing.state, StateChange.REVOKE, role) for role in roles)
 
-    @property
-    def actor(self) -> str:
-        """The visitor as entries of the ledger name who acted."""
-        return f"{self.visitor.account.login} (reviewer's page)"
-
     @cached_property
     def current(self) -> CurrentCase:
         """The case as it stands today."""
@@ -245,7 +240,7 @@ class ShownRelease:
             if self.needs_key(action) and self.found.key is None:
                 needed = "a registered key; register one on the page of your account"
                 raise BadInput("a signature is required", expected=needed, got="no key")
-            with acting_as(self.actor):
+            with acting_as(self.visitor.actor):
                 session.notice = perform(asked)
         except TamperingFound:
             raise
@@ -326,7 +321,7 @@ def show(release: CurrentRelease) -> Response:
 def job_of(release: ShownRelease, kind: JobKind) -> Job:
     """A job about the release; a re-assessment is one of all its copies."""
     whose = "" if kind is JobKind.REASSESS else release.listed.recipient
-    return Job(kind, release.listed.release_id, whose, release.actor)
+    return Job(kind, release.listed.release_id, whose, release.visitor.actor)
 
 
 @router.get("/releases/{release_id}/{recipient}/documents/{name}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
@@ -28,6 +29,7 @@ from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
 from reports.templating import TEMPLATES, render
 from tasks.audit.cells import LIMIT
+from tasks.core.errors import ReleasegateError
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory
 from tasks.service.settings import PageSettings
@@ -310,11 +312,21 @@ class Visitor:
             one for one in everything if self.sees_all or one.is_by(account.name) or one.was_handed_in_by(account.login)
         ]
 
+    @property
+    def actor(self) -> str:
+        """The visitor as entries of the ledger name who acted."""
+        return f"{self.account.login} (reviewer's page)"
+
     def page(
         self, template: str, *, status: HTTPStatus = HTTPStatus.OK, small_cell: int = LIMIT, **context: object
     ) -> HTMLResponse:
         """A page for the visitor."""
         return self.site.page(self.request, template, self, status=status, small_cell=small_cell, **context)
+
+    def form(self, template: str, error: ReleasegateError | None, **context: Any) -> HTMLResponse:
+        """A page with a form, and with the error for which nothing was done."""
+        status = HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY
+        return self.page(template, status=status, problem=None if error is None else problem_of(error), **context)
 
 
 def asks_for_part(request: Request) -> bool:
@@ -381,3 +393,8 @@ def see_other(place: str) -> RedirectResponse:
 def sentence(clause: str) -> str:
     """A clause of an error as a sentence."""
     return f"{clause[:1].upper()}{clause[1:]}."
+
+
+def problem_of(error: ReleasegateError) -> dict[str, str]:
+    """An error for a page, in all its parts but the places of files."""
+    return {"what": sentence(error.what), "expected": error.expected, "got": error.got, "fix": error.fix}

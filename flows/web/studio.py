@@ -7,7 +7,6 @@ own file, and there only those of as many records as the policy's smallest cell.
 
 import shutil
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter
@@ -25,9 +24,9 @@ from flows.studio.studio import Studio
 from flows.studio.terms import elsewhere, new_recipient, recipients, term_changes, term_groups
 from flows.web.authentication import CurrentVisitor
 from flows.web.evidence import IndexedRelease
-from flows.web.site import Site, Visitor, not_found, number_of, see_other
+from flows.web.site import Site, Visitor, not_found, number_of, problem_of, see_other
 from flows.web.studio_figures import design_chart, gate_rows, kept_in_words
-from flows.web.studio_project import CurrentProject, CurrentStudio, ShownProject, StudioForm, problem_of
+from flows.web.studio_project import CurrentProject, CurrentStudio, ShownProject, StudioForm
 from flows.web.uploads import LARGEST_UPLOAD, CurrentUpload
 from tasks.audit.history import texts
 from tasks.core.errors import BadInput, ReleasegateError
@@ -75,11 +74,10 @@ def hand_in(visitor: CurrentVisitor, studio: CurrentStudio, upload: CurrentUploa
 
 def _requests(visitor: Visitor, studio: Studio, error: ReleasegateError | None) -> Response:
     projects = studio.desk.projects(visitor.account.login)
-    return visitor.page(
+    return visitor.form(
         "studio/requests.html",
-        status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+        error,
         projects=[(one.name, title) for one in projects if (title := titles([one])[one.name])],
-        problem=None if error is None else problem_of(error),
         largest=LARGEST_UPLOAD // 2**20,
         templates=templates(visitor.site.workspace) if visitor.has_account else (),
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request
@@ -13,7 +12,7 @@ from flows.studio.columns import FileColumn, ShownColumn, shown_columns
 from flows.studio.project import Project, ReadRequest
 from flows.studio.studio import Studio
 from flows.web.authentication import CurrentVisitor, SubmittedForm, bounded_form, own_form
-from flows.web.site import Visitor, not_allowed, not_found, see_other, sentence
+from flows.web.site import Visitor, not_allowed, not_found, see_other
 from tasks.audit.cells import LIMIT
 from tasks.core.errors import ReleasegateError
 from tasks.request.document import MAXIMUM_BYTES
@@ -77,14 +76,13 @@ class ShownProject:
 
     def page(self, template: str, tab: str, *, error: ReleasegateError | None = None, **context: Any) -> HTMLResponse:
         """One of its pages; with an error, the page says that nothing was done."""
-        return self.visitor.page(
+        return self.visitor.form(
             f"studio/{template}",
-            status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+            error,
             address=self.address,
             tab=tab,
             read=self.read,
             title=str(self.read.value(("title",)) or "Draft"),
-            problem=None if error is None else problem_of(error),
             blanks=sum(1 for one in self.read.problems if one.what in ("no value", "a missing key")),
             **context,
         )
@@ -117,8 +115,3 @@ async def studio_form(request: Request, visitor: CurrentVisitor) -> SubmittedFor
 
 
 StudioForm = Annotated[SubmittedForm, Depends(studio_form)]
-
-
-def problem_of(error: ReleasegateError) -> dict[str, str]:
-    """An error for the page, whose own request it is about: all parts but the places of files."""
-    return {"what": sentence(error.what), "expected": error.expected, "got": error.got, "fix": error.fix}

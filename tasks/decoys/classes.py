@@ -213,13 +213,6 @@ def same_origin_pairs(left: Codes, right: Codes, axes: Sequence[Lineage]) -> tup
     return ours[order], theirs[order]
 
 
-def of_same_origin(cells: Codes, others: Codes, axes: Sequence[Lineage]) -> Flags:
-    """Whether each cell has a class of the same origin among the others, shape (n_cells,)."""
-    found = np.zeros(len(cells), dtype=bool)
-    found[same_origin_pairs(cells, others, axes)[0]] = True
-    return found
-
-
 def _held(upper: Rows, lower: Rows, pairs: tuple[Rows, Rows], holders: Codes) -> tuple[Rows, Rows]:
     """Keys of both sides, of pairs of beginnings that fit, where the upper position is a holder of the lower one."""
     row, child = _members(lower // len(holders), pairs[1])

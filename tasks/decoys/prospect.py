@@ -63,10 +63,8 @@ class Room:
     published_people: int
     riskier: int
     """Those of them without any original record, the suppressed ones included."""
-    riskier_people: int
     in_band: int
     """Cells without any original record, of k people or more, whose risk factor lies in the band."""
-    in_band_people: int
     factors: tuple[float, ...]
     """Risk multiplication factors of the paper's candidates at ``QUANTILES``, its Figure 2; empty without any."""
     sizes: tuple[int, ...]
@@ -190,9 +188,7 @@ def room_at(index: CountIndex, levels: Sequence[int], k: int, band: RiskBand, su
         published=int((candidates & ~released).sum()),
         published_people=int(people[candidates & ~released].sum()),
         riskier=int((candidates & empty).sum()),
-        riskier_people=int(people[candidates & empty].sum()),
         in_band=int(in_band.sum()),
-        in_band_people=int(people[in_band].sum()),
         factors=tuple(np.quantile(least / riskier, QUANTILES).tolist()) if len(riskier) else (),
         sizes=tuple(np.bincount(np.minimum(records[released] // k, _SIZES) - 1, minlength=_SIZES).tolist()),
     )

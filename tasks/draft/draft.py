@@ -105,27 +105,6 @@ class Draft:
         return replace(self, given=given)
 
 
-def draft_request(
-    frame: pd.DataFrame,
-    data_path: str,
-    *,
-    population: pd.DataFrame | None = None,
-    population_path: str = "",
-    form: FileForm | None = None,
-) -> Draft:
-    """Draft a request for a table, with the reasons for every choice.
-
-    `frame` has every column of string dtype; missing cells are NA or empty. `data_path` and `population_path` are
-    relative to the folder that the request will lie in. `population` counts people by attribute values, as strings: the
-    columns that it shares with the data become the quasi-identifiers, and hierarchies cover its values too. `form` says
-    how the data's file is read, where that is not as by default.
-    Raises DataError if the table has no records, or its header looks like data; PopulationError if the population
-    shares no column with the data.
-    """
-    people = None if population is None else Source(population_path, population)
-    return draft_file(profiled(Source(data_path, frame, form)), people)
-
-
 def profiled(source: Source) -> ProfiledFile:
     """Encode and profile the columns of a file; DataError if it has no records, or its header looks like data."""
     frame = source.frame
@@ -145,8 +124,10 @@ def label_of(frame: pd.DataFrame, name: str) -> str:
 
 
 def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = NOTHING_STATED) -> Draft:
-    """Draft a request for one file, as `draft_request` does, with the choices that people have stated.
+    """Draft a request for one file, with the reasons for every choice, and with the choices that people have stated.
 
+    `population` counts people by attribute values: the columns that it shares with the data become the
+    quasi-identifiers, and hierarchies cover its values too.
     Raises PopulationError if the population shares no column with the data.
     """
     columns, names = file.columns, list(file.columns)

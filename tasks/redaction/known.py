@@ -33,7 +33,7 @@ from tasks.redaction.tokens import Kinds
 from tasks.request.model import ReleaseRequest, Role, ValueType
 from tasks.validation.readings import found
 from tasks.validation.values import EncodedColumn, encode, read_days
-from tasks.validation.words import Flags, Integers, Words, is_listed, split
+from tasks.validation.words import Flags, Integers, Words, among, is_listed, split
 
 _MOST_WORDS = 12
 _DIGITS = "[0-9]|^$"
@@ -77,7 +77,7 @@ class KnownValues:
         seldom = (self.bearers > 0) & (np.bincount(word, minlength=size) <= self.bearers)
         alone = known & (self.kinds[place] > 0) & (words.capital | ~self.capital[place] | seldom[place])
         values = len(np.unique(place[alone & self.whole[place]]))
-        own = known & _among(persons[words.text] * size + place, self.own)
+        own = known & among(persons[words.text] * size + place, self.own)
         start = np.flatnonzero(known)
         node = np.zeros(len(start), dtype=np.int64)
         for depth, (keys, ends) in enumerate(self.levels):
@@ -87,7 +87,7 @@ class KnownValues:
             kept = (place[at] >= 0) & (words.text[at] == words.text[start])
             start, node, at = start[kept], node[kept], at[kept]
             key = node * size + place[at]
-            kept = _among(key, keys)
+            kept = among(key, keys)
             start, node = start[kept], np.searchsorted(keys, key[kept])
             ending = ends[node] > 0
             values += len(np.unique(node[ending]))
@@ -110,7 +110,7 @@ class KnownValues:
         )
         marked = np.zeros(len(tokens), dtype=np.bool_)
         person = persons[rows] * 10_000
-        marked[rows] = _among(person + one * 100 + other, self.dates) | _among(person + other * 100 + one, self.dates)
+        marked[rows] = among(person + one * 100 + other, self.dates) | among(person + other * 100 + one, self.dates)
         return marked
 
 
@@ -253,11 +253,3 @@ def _dates(frame: pd.DataFrame, request: ReleaseRequest, persons: Integers) -> I
             day = (days.dt.month * 100 + days.dt.day)[known].to_numpy(dtype=np.int64)
             keys.append(persons[known] * 10_000 + day)
     return np.unique(np.concatenate(keys))
-
-
-def _among(keys: Integers, ascending: Integers) -> Flags:
-    if not len(ascending):
-        return np.zeros(len(keys), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
-    same: Flags = ascending[place] == keys
-    return same

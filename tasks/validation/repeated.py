@@ -27,7 +27,7 @@ from scipy.special import gammainc
 
 from tasks.validation.readings import arrow, folded, found
 from tasks.validation.values import encode
-from tasks.validation.words import Flags, Integers, Words, is_listed, split
+from tasks.validation.words import Flags, Integers, Words, among, is_listed, split
 
 CHANCE = 1e-3
 """Probability below which coincidence does not explain that people have their own words in their cells."""
@@ -150,7 +150,7 @@ def repeated(words: Words, codes: npt.NDArray[np.intp], known: IdentifierWords) 
     marked |= np.append(of_values, False)[codes]
     rest = known.sought[word] & ~anywhere[word]
     own = _spread(text[rest], word[rest], rows, of_text, size)
-    own = own[_among(own, known.owned)]
+    own = own[among(own, known.owned)]
     return _mark_own(marked, own, held, known)
 
 
@@ -176,7 +176,7 @@ def _beside(words: Words, place: Integers, holders: Integers, known: IdentifierW
     first = first[place[first + 1] >= 0]
     mask = np.zeros(len(place), dtype=np.bool_)
     pair = place[first] * size + place[first + 1]
-    first, pair = first[_among(pair, known.pairs)], pair[_among(pair, known.pairs)]
+    first, pair = first[among(pair, known.pairs)], pair[among(pair, known.pairs)]
     which = np.searchsorted(known.pairs, pair)
     held = np.bincount(which, weights=holders[words.text[first]], minlength=len(known.pairs))
     mask[first[(held <= _TIMES * (known.bearers + 1))[which]]] = True
@@ -231,11 +231,3 @@ def _joined(values: pd.Series, words: Words) -> pa.Array:
     several = np.bincount(words.text, minlength=len(values)) > 1
     whole = pc.utf8_lower(pc.replace_substring_regex(folded(arrow(values)), r"[^\p{L}\p{N}]+", ""))
     return pc.if_else(pa.array(several), whole, pa.scalar(None, whole.type))
-
-
-def _among(keys: Integers, ascending: Integers) -> Flags:
-    if not len(ascending):
-        return np.zeros(len(keys), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
-    found_there: Flags = ascending[place] == keys
-    return found_there

@@ -12,6 +12,7 @@ import pytest
 import releasegate
 from tasks.assessments.registry import IDENTITY
 from tasks.microdata.read import read_microdata
+from tests.support.shared_workers import BRIEFLY
 from tests.support.stages import candidate_of
 from tests.support.tiny import tiny_document, tiny_request
 
@@ -188,6 +189,6 @@ def test_a_plain_script_releases(tmp_path: Path) -> None:
         "print(len(outcome.records), outcome.records[0].decision, (outcome.bundle / 'manifest.json').exists())\n",
         encoding="utf-8",
     )
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    environment = BRIEFLY | {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "1 blocked True\n"), done.stderr

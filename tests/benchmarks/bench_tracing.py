@@ -11,7 +11,7 @@ import pandas as pd
 from cryptography.fernet import Fernet
 
 from tasks.decoys.assignment import AssignmentProblem, Demand, Offer, assign
-from tasks.decoys.classes import Lineage, joined, lineages, of_same_origin
+from tasks.decoys.classes import Lineage, joined, lineages
 from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
 from tasks.decoys.detectability import View, detectability
@@ -29,6 +29,7 @@ from tasks.request.model import Method
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
 from tests.support.assigned_copies import copies
+from tests.support.decoy_tables import of_same_origin
 from tests.support.recoded import recoded_alike
 
 _RECIPIENTS, _DECOYS, _TRIALS = 20, 2, 100

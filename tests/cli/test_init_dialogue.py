@@ -12,8 +12,9 @@ import sklearn.datasets
 
 from tasks.request.load import load_request
 from tasks.request.model import DateLevels, DatePeriod, HierarchySource, PopulationBasis, PrefixLevels, Role
+from tests.support.shared_workers import BRIEFLY
 from tests.support.terminal import CTRL_C, CTRL_D, Session, in_terminal
-from tests.support.world import releasegate
+from tests.support.world import releasegate, releasegate_here
 
 ROWS = 240
 TERMS = [
@@ -65,7 +66,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Session]:
 def test_a_person_who_answers_gets_a_request_that_check_accepts(held: tuple[Path, Session]) -> None:
     folder, session = held
     assert session.code == 0, session.shown
-    checked = releasegate("check", folder / "request.yaml")
+    checked = releasegate_here("check", folder / "request.yaml")
     assert checked.returncode == 0, checked.stderr
     request = load_request(folder / "request.yaml").request
     (recipient,) = request.recipients
@@ -131,7 +132,7 @@ def test_enter_leaves_blanks_and_takes_the_defaults_shown(tmp_path: Path) -> Non
     (tmp_path / "request.yaml").unlink()
     (tmp_path / "hierarchy-sex.csv").unlink()
     assert asked
-    assert releasegate("init", tmp_path / "visits.csv").returncode == 0
+    assert releasegate_here("init", tmp_path / "visits.csv").returncode == 0
     assert (tmp_path / "request.yaml").read_text("utf-8") == (tmp_path / "asked.yaml").read_text("utf-8")
     assert "fill in request.yaml, then run" in session.shown
 
@@ -179,7 +180,7 @@ def test_records_without_a_key_are_numbered_in_a_copy_if_a_person_agrees(tmp_pat
     with (tmp_path / "visits.csv").open(encoding="utf-8", newline="") as stream:
         assert [row[1:] for row in rows] == list(csv.reader(stream))[1:]
     assert load_request(tmp_path / "request.yaml").request.dataset.record_id == "record_number"
-    assert releasegate("check", tmp_path / "request.yaml").returncode == 0
+    assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
 
 
 @pytest.mark.slow
@@ -203,7 +204,7 @@ def test_a_table_of_counts_and_two_recipients(tmp_path: Path) -> None:
     assert request.recipients[1].agreement.penalty is None
     assert request.attributes["visit_id"].description == "number of the visit"
     assert request.attributes["diagnosis"].description == "as coded by the ward"
-    checked = releasegate("check", tmp_path / "request.yaml")
+    checked = releasegate_here("check", tmp_path / "request.yaml")
     assert checked.returncode == 0, checked.stderr
 
 
@@ -219,7 +220,7 @@ def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path)
     assert session.code == 0, session.shown
     attribute = load_request(tmp_path / "request.yaml").request.attributes["grouping"]
     assert (attribute.role, str(attribute.excused)) == (Role.INSENSITIVE, "Dana Whitfield: It is public")
-    assert releasegate("check", tmp_path / "request.yaml").returncode == 0
+    assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
 
 
 @pytest.mark.slow
@@ -284,7 +285,7 @@ def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path
     assert {request.attributes[one].known_probability for one in numbers} == {0}
     text = (tmp_path / "request.yaml").read_text("utf-8")
     assert len(text.splitlines()) <= 60
-    checked = releasegate("check", tmp_path / "request.yaml")
+    checked = releasegate_here("check", tmp_path / "request.yaml")
     assert checked.returncode == 0, checked.stderr
 
 
@@ -303,7 +304,7 @@ def test_tables_of_a_folder_ask_what_is_known_of_their_rows(tmp_path: Path) -> N
     assert "out of range; expected a number at most 1" in session.shown
     request = load_request(folder / "request.yaml").request
     assert request.attributes["labs.diagnosis"].known_probability == 0
-    checked = releasegate("check", folder / "request.yaml")
+    checked = releasegate_here("check", folder / "request.yaml")
     assert checked.returncode == 0, checked.stderr
 
 
@@ -355,7 +356,8 @@ def test_a_german_file_goes_to_a_decision_by_answers_alone(tmp_path: Path) -> No
     assert came == HierarchySource(dates=DateLevels(minimum=date(2024, 1, 1), maximum=date(2024, 12, 31), levels=YEAR))
     assert code == HierarchySource(prefixes=PrefixLevels(keep=(3, 2)))
     assert request.attributes["Kosten_EUR"].role is Role.UNREVIEWED
-    run = releasegate("release", tmp_path / "request.yaml", "--enrol", "--workspace", tmp_path / "workspace")
+    line = ["release", tmp_path / "request.yaml", "--enrol", "--workspace", tmp_path / "workspace"]
+    run = releasegate(*line, environment=BRIEFLY)
     assert run.returncode in (0, 3, 4), run.stderr
     assert len([*tmp_path.rglob("uni-a.pdf")]) == 1
     assert len([*tmp_path.rglob("report-uni-a.pdf")]) == 1

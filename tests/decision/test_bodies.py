@@ -1,5 +1,7 @@
 """What the ledger keeps of a decision: from the record alone, and nothing of decoys."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tasks.core.canonical import canonical_json
@@ -13,11 +15,12 @@ from tests.support import decoy_records, records
 
 
 @pytest.mark.parametrize(
-    "record",
-    [records.approved(), records.blocked(), records.validation_failed(), records.awaiting_review(),
-     records.without_adversaries(), decoy_records.approved()],
+    "made",
+    [records.approved, records.blocked, records.validation_failed, records.awaiting_review,
+     records.without_adversaries, decoy_records.approved],
 )  # fmt: skip
-def test_it_is_small_and_comes_back_from_the_body(record: DecisionRecord) -> None:
+def test_it_is_small_and_comes_back_from_the_body(made: Callable[[], DecisionRecord]) -> None:
+    record = made()
     body = bodies.decided(record)
     assert len(canonical_json(body)) < 8_000
     assert KeptDecision.model_validate(body["determined"]) == kept_decision(record)

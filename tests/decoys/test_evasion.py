@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.classes import of_same_origin
 from tasks.decoys.collusion import collusion
 from tasks.decoys.stage import plant
 from tasks.decoys.tracing import incident_of_cells, trace
 from tests.decoys.test_decoy_stage import FIRST, asked
+from tests.support.decoy_tables import of_same_origin
 from tests.support.decoy_world import rows_of, world
 from tests.support.decoyed_copies import generators
 

@@ -9,7 +9,6 @@ from tasks.decoys.classes import (
     joined,
     lineages,
     looks,
-    of_same_origin,
     same_origin_pairs,
 )
 from tasks.generalization.safe_harbor import safe_harbor_axis
@@ -17,7 +16,7 @@ from tasks.generalization.zip3 import zip_table
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.request.model import SafeHarborRule
 from tests.reference.cells_within import within
-from tests.support.decoy_tables import leaf_sets, related, table, tree
+from tests.support.decoy_tables import leaf_sets, of_same_origin, related, table, tree
 from tests.support.examples import examples
 
 GENDER = hierarchy_from_rows("gender", [["F", "*"], ["M", "*"]], "gender")

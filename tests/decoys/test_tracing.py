@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tasks.core.errors import DataError, ParameterError
-from tasks.decoys.classes import lineages, of_same_origin
+from tasks.decoys.classes import lineages
 from tasks.decoys.manifest import DecoyManifest, Holder, Version
 from tasks.decoys.tracing import incident_of_cells, incident_of_labels, trace
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples
 from tests.reference.cells_within import encloses
-from tests.support.decoy_tables import table, tree
-from tests.support.decoy_world import rows_of, world
+from tests.support.decoy_tables import of_same_origin, table, tree
+from tests.support.decoy_world import RECIPIENTS, LaterWorld, rows_of, world
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 
@@ -321,7 +321,7 @@ class TestLeaks:
 
 
 NAMES = dict(zip(("region", "job", "sex"), HERE.trees, strict=True))
-THERE = world(decoys=3, ratio=2)
+THERE = LaterWorld(decoys=3, ratio=2)
 
 
 def delivered(cells, rng):
@@ -357,7 +357,8 @@ FORMS = {
 COARSER = {"sex dropped": without("sex"), "sex withheld": raised("sex", 1), "job raised": raised("job", 2)}
 
 
-def traced_frame(frame, kind="rows", people=THERE.population, **options):
+def traced_frame(frame, kind="rows", people=..., **options):
+    people = THERE.population if people is ... else people
     incident = incident_of_labels(frame, NAMES, THERE.axes, kind, "leak.csv")
     return trace(THERE.manifest, THERE.axes, incident, people, **options)
 
@@ -365,7 +366,7 @@ def traced_frame(frame, kind="rows", people=THERE.population, **options):
 class TestLeakedFiles:
     @pytest.mark.slow
     @pytest.mark.parametrize("form", FORMS)
-    @pytest.mark.parametrize("number", a_few(len(THERE.recipients)))
+    @pytest.mark.parametrize("number", a_few(RECIPIENTS))
     def test_names_the_recipient(self, form, number):
         rng = np.random.default_rng(100 + number)
         frame = FORMS[form](delivered(rows_of(THERE.held[number].classes), rng), rng)
@@ -398,7 +399,7 @@ class TestLeakedFiles:
         found = traced_frame(frame.sample(frac=0.7, random_state=1))
         assert set(found.named) == {THERE.recipients[number] for number in pair}
 
-    @pytest.mark.parametrize("number", range(len(THERE.recipients)))
+    @pytest.mark.parametrize("number", range(RECIPIENTS))
     def test_copy_that_had_its_decoys_taken_out_points_to_its_keeper(self, number):
         """Kept classes alone are left: a suspicion, never a name."""
         copy, rng = THERE.held[number], np.random.default_rng(number)
@@ -412,7 +413,7 @@ class TestLeakedFiles:
         found = traced_frame(delivered(rows_of(copy.classes.take(common)), np.random.default_rng(0)))
         assert (found.verdict, found.hits) == ("nothing", ())
 
-    @pytest.mark.parametrize("number", range(len(THERE.recipients)))
+    @pytest.mark.parametrize("number", range(RECIPIENTS))
     def test_without_population(self, number):
         rng = np.random.default_rng(number)
         found = traced_frame(delivered(rows_of(THERE.held[number].classes), rng), people=None)
@@ -448,7 +449,7 @@ class TestClusteredLists:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("size", [1, 20, pytest.param(700, marks=pytest.mark.slow)])
-    @pytest.mark.parametrize("number", range(len(THERE.recipients)))
+    @pytest.mark.parametrize("number", range(RECIPIENTS))
     def test_not_even_those_of_one_decoy(self, number, size):
         """Chosen by where the decoy lies, which nobody can who does not know it."""
         rng = np.random.default_rng(number)

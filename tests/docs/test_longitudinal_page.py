@@ -22,7 +22,7 @@ from tests.support import omop
 from tests.support.brief_reports import brief_reports
 from tests.support.drafted import filled
 from tests.support.engines import in_process
-from tests.support.world import Row, World, releasegate, write_table
+from tests.support.world import Row, World, releasegate_here, write_table
 
 PAGE_FOLDER = Path(__file__).parents[2] / "docs"
 PAGE = (PAGE_FOLDER / "longitudinal.md").read_text(encoding="utf-8")
@@ -123,7 +123,7 @@ def test_the_request_is_blocked_and_approved_as_the_page_says(tmp_path: Path) ->
 def test_a_row_that_cannot_be_is_reported_as_shown(tmp_path: Path) -> None:
     rows = visits(20)[:14]
     rows[4]["admitted"] = "1950-01-01"
-    told = releasegate("check", written(tmp_path, rows).request)
+    told = releasegate_here("check", written(tmp_path, rows).request)
     (shown,) = re.findall(r"^```text\n(.*?)\n```", PAGE, re.MULTILINE | re.DOTALL)
     assert " ".join(shown.split()) in " ".join(told.stdout.split()), told.stdout
 
@@ -188,9 +188,9 @@ def test_the_commands_on_a_folder_of_tables_run(tmp_path: Path) -> None:
         (tmp_path / "export").mkdir(exist_ok=True)
         held.to_csv(tmp_path / "export" / f"{name}.csv", index=False)
     draft, check = commands("export", tmp_path)
-    assert releasegate(*draft).returncode == 0
+    assert releasegate_here(*draft).returncode == 0
     filled_in(tmp_path / "export/request.yaml")
-    told = releasegate(*check)
+    told = releasegate_here(*check)
     assert told.returncode == 0, told.stdout + told.stderr
 
 
@@ -198,7 +198,7 @@ def test_the_commands_on_a_folder_of_tables_run(tmp_path: Path) -> None:
 def test_the_commands_on_tables_of_omop_run_and_columns_have_their_roles(tmp_path: Path) -> None:
     omop.written(tmp_path / "cdm", omop.omop_tables())
     draft, check = commands("cdm", tmp_path)
-    roles = json.loads(releasegate(*draft, "--json").stdout)
+    roles = json.loads(releasegate_here(*draft, "--json").stdout)
     columns = {
         **roles["columns"],
         **{name: one for of in roles["tables"].values() for name, one in of["columns"].items()},
@@ -210,7 +210,7 @@ def test_the_commands_on_tables_of_omop_run_and_columns_have_their_roles(tmp_pat
     for place in set(omop.COLUMNS) - {"person", "death"}:
         assert columns[f"{place}_id" if place != "visit_occurrence" else "visit_occurrence_id"]["role"] == "pseudonym"
     filled_in(tmp_path / "cdm/request.yaml")
-    told = releasegate(*check)
+    told = releasegate_here(*check)
     assert told.returncode == 0, told.stdout + told.stderr
 
 

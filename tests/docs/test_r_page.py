@@ -14,7 +14,7 @@ import pytest
 from flows.cli.output import ExitCode
 from tests.support.shared_workers import BRIEFLY
 from tests.support.tiny import tiny_document, tiny_request
-from tests.support.world import releasegate
+from tests.support.world import releasegate, releasegate_here
 
 pytestmark = pytest.mark.slow
 
@@ -67,4 +67,6 @@ def test_the_commands_give_the_columns_that_the_page_takes(tmp_path: Path, monke
 
 def told(line: list[str], folder: Path) -> Any:
     line = [str(folder / one) if one in {"request.yaml", "workspace"} else one for one in line]
+    if line[0] == "check":
+        return json.loads(releasegate_here(*line, "--json").stdout)
     return json.loads(releasegate(*line, "--json", environment=BRIEFLY).stdout)

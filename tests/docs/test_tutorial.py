@@ -11,6 +11,7 @@ import pytest
 
 from flows.cli.app import main
 from flows.cli.output import ExitCode, console
+from tests.support.shared_workers import BRIEFLY
 from tests.support.shown import LEFT_OUT, missing
 from tests.support.terminal import in_terminal
 
@@ -66,6 +67,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(console, "width", 80)
     monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setenv("PYTHONPATH", BRIEFLY["PYTHONPATH"])  # what reports say is no matter here
     one = Reader(tmp_path, capsys)
     python, script, folder = next(one.shown)[1].split()
     assert (python, folder) == ("python", "first")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import DataError, PopulationError, RequestError, WorkspaceError
 from tasks.draft.document import Given
-from tasks.draft.draft import Draft, draft_request, write_draft
+from tasks.draft.draft import Draft, write_draft
 from tasks.draft.hierarchies import date_levels, interval_levels
 from tasks.draft.questions import Answer
 from tasks.draft.roles import ColumnProfile, Suggestion, Theme, profile, suggest
@@ -22,9 +22,9 @@ from tasks.request.file_form import FileForm
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Policy, Role, SafeHarborRule, ValueType
 from tasks.validation.values import encode
-from tests.support.drafted import filled
+from tests.support.drafted import draft_request, filled
 from tests.support.examples import examples
-from tests.support.world import releasegate
+from tests.support.world import releasegate_here
 
 
 def column(values: Sequence[str | None]) -> pd.Series:
@@ -739,7 +739,7 @@ def test_what_holds_for_many_columns_is_told_once() -> None:
 
 def test_init_takes_ages_with_noughts_for_ages(tmp_path: Path) -> None:
     wide()[["patient_id", "age", "sex"]].to_csv(tmp_path / "data.csv", index=False)
-    assert releasegate("init", tmp_path / "data.csv").returncode == 0
+    assert releasegate_here("init", tmp_path / "data.csv").returncode == 0
     text = flat((tmp_path / "request.yaml").read_text(encoding="utf-8"))
     assert (
         "age: {role: quasi-identifier, type: integer, safe_harbor: age, “age”; 77 values hierarchy: {intervals: "

@@ -20,7 +20,7 @@ from tasks.request.model import ReleaseRequest, Role
 from tests.draft.test_draft import frame
 from tests.support.drafted import filled
 from tests.support.omop import COLUMNS, omop_tables, written
-from tests.support.world import releasegate
+from tests.support.world import releasegate_here
 
 PATIENTS = frame(
     {"patient_id": [f"p{n}" for n in range(40)], "sex": ["F", "M"] * 20, "age": [*map(str, range(20, 60))]}
@@ -123,20 +123,20 @@ def test_init_drafts_a_folder_and_says_what_it_found(tmp_path: Path) -> None:
     for name, table in {"labs": LABS, "patients": PATIENTS, "visits": VISITS}.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     (tmp_path / "readme.txt").write_text("no table", encoding="utf-8")
-    told = json.loads(releasegate("init", tmp_path, "--json").stdout)
+    told = json.loads(releasegate_here("init", tmp_path, "--json").stdout)
     assert told["person"] == "patient_id"
     assert told["tables"]["labs"]["within"] == "visits"
     assert told["tables"]["visits"]["columns"]["diagnosis"]["role"] == "sensitive"
-    again = releasegate("init", tmp_path, "-o", tmp_path / "draft")
+    again = releasegate_here("init", tmp_path, "-o", tmp_path / "draft")
     assert again.returncode == 0
     assert "labs: every visit_id in it is that of a row of visits" in " ".join(again.stdout.split())
     empty = tmp_path / "empty"
     empty.mkdir()
-    refused = releasegate("init", empty)
+    refused = releasegate_here("init", empty)
     assert refused.returncode == 2
     assert "the folder has no data files" in refused.stderr + refused.stdout
     (tmp_path / "patients.csv").unlink()
-    refused = releasegate("init", tmp_path, "-o", tmp_path / "other")
+    refused = releasegate_here("init", tmp_path, "-o", tmp_path / "other")
     assert refused.returncode == 2
     assert "no column of these files can be told to be that of the person" in refused.stderr + refused.stdout
     assert not (tmp_path / "other").exists()

@@ -1,8 +1,8 @@
 """Group sizes of drafted hierarchies, counted by hand: of the population where it counts people, else of the file."""
 
-from tasks.draft.draft import draft_request
 from tasks.microdata.level_sizes import LevelSize
 from tests.draft.test_draft import frame
+from tests.support.drafted import draft_request
 
 NUMBERS = [str(number) for number in range(30)]
 AGES = ["20", "21", "22", "26", "31"] * 6

@@ -10,7 +10,8 @@ from tasks.draft.draft import Draft, write_draft
 from tasks.draft.questions import Answers, problem_of, read_answer, words_of
 from tasks.request.document import Location
 from tasks.request.load import load_request
-from tests.draft.test_draft import draft_request, wide
+from tests.draft.test_draft import wide
+from tests.support.drafted import draft_request
 
 BENEFIT: Location = ("recipients", 3, "stakes", "benefit")
 KNOWN: Location = ("tables", "labs", "attributes", "value", "known_probability")

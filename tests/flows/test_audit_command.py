@@ -220,6 +220,7 @@ def test_a_ledger_in_postgresql_gives_the_same_report(
     assert files_holding(tmp_path / "out", PASSWORD) == []
 
 
+@pytest.mark.slow
 def test_the_gate_records_what_an_audit_needs_and_no_value_of_people(world: Any, engine: Any, tmp_path: Path) -> None:
     """A real release to two, one of them after review and one blocked; audited with every bundle gone."""
     reviews = {"required": 1, "reviewers": ["M. Okafor"], "officers": ["P. Officer"]}

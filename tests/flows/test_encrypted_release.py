@@ -268,6 +268,7 @@ def finished(published: Published, engine: Any, tmp_path_factory: pytest.TempPat
     return Published(published.world, published.world.run(engine, other.root))
 
 
+@pytest.mark.slow
 def test_killed_at_any_point_it_leaves_no_clear_file_and_is_finished(published: Published, finished: Published) -> None:
     """What is left after each kill is looked at while it is made."""
     place = finished.bundle.parents[1]
@@ -280,6 +281,7 @@ def test_killed_at_any_point_it_leaves_no_clear_file_and_is_finished(published: 
 KINDS = (("decision", "json"), ("report", "pdf"), ("certificate", "pdf"))
 
 
+@pytest.mark.slow
 def test_nothing_but_its_hash_depends_on_what_is_drawn_for_the_ciphertext(
     published: Published, finished: Published
 ) -> None:
@@ -360,6 +362,7 @@ def test_after_review_the_ciphertext_that_was_decided_on_is_delivered(waiting: P
     assert "data.csv.age was altered; delivery/clinic holds another data file" in waiting.problems()
 
 
+@pytest.mark.slow
 def test_killed_between_ledger_and_delivery_nothing_is_clear_and_the_next_command_delivers(
     waiting: Published, engine: Any
 ) -> None:

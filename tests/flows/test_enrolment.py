@@ -319,7 +319,7 @@ def test_a_request_may_name_its_policy(begun: World, engine: Any, releasegate: A
     assert (made.records[0].policy.id, made.records[0].decision.value) == ("standard", "approved")
     again = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
     assert (again.repeated, again.release_id) == (True, made.release_id)
-    for words in (("explain", made.release_id), ("verify", made.bundle), ("reassess", made.release_id)):
+    for words in (("verify", made.bundle), ("reassess", made.release_id)):
         assert releasegate(*words, *place).code == 0, words
     # The enrolment of its policy ends: what was decided can still be explained.
     enrol(begun.workspace, [another_policy(begun)], STEWARD)

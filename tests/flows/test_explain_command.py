@@ -143,6 +143,7 @@ def test_the_world_is_as_the_tests_take_it(made: Made) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_every_recipient_in_turn(made: Made, command: Command) -> None:
     told = explained(command, made.outcome.release_id[:6], "--workspace", made.workspace)
     assert told["release_id"] == made.outcome.release_id
@@ -164,6 +165,7 @@ def test_every_recipient_in_turn(made: Made, command: Command) -> None:
         assert university["figures"][measure] == gates[measure]
 
 
+@pytest.mark.slow
 def test_the_strongest_reasons(made: Made, command: Command) -> None:
     """Nothing at all can be released to the lab; the institute would be right with 0.99 where 0.2 is allowed."""
     university, lab, institute = explained(command, made.outcome.release_id, "-w", made.workspace)["recipients"]
@@ -177,6 +179,7 @@ def test_the_strongest_reasons(made: Made, command: Command) -> None:
     assert reason["shown"] == "+395.0%"
 
 
+@pytest.mark.slow
 def test_few_records_at_stake_are_not_told(made: Made, command: Command) -> None:
     """All six records are, and so is how many."""
     university, lab, institute = explained(command, made.outcome.release_id, "-w", made.workspace)["recipients"]
@@ -204,6 +207,7 @@ def test_what_would_deter_the_one_that_plans(made: Made, command: Command) -> No
     assert access["changes"][0]["needed"] == FEE
 
 
+@pytest.mark.slow
 def test_what_would_deter_for_people(made: Made, command: Command) -> None:
     _, out, _ = command(made.outcome.release_id, "-r", "institute", "-w", made.workspace)
     flowing = " ".join(out.split())

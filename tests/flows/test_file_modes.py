@@ -13,9 +13,10 @@ from tests.support.shared_workers import BRIEFLY
 from tests.support.world import World, make_world, releasegate
 
 
-@pytest.fixture(params=[0o000, 0o022, 0o077], ids="umask {:03o}".format)
-def _umask(request: pytest.FixtureRequest) -> Iterator[None]:
-    before = os.umask(request.param)
+@pytest.fixture(autouse=True)
+def _umask() -> Iterator[None]:
+    """It takes from the group what bundles must give it, and leaves others all that nothing may give them."""
+    before = os.umask(0o050)
     try:
         yield
     finally:
@@ -23,7 +24,7 @@ def _umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def world(_umask: None, tmp_path: Path) -> World:
+def world(tmp_path: Path) -> World:
     return make_world(tmp_path / "world")
 
 
@@ -49,7 +50,6 @@ def test_a_release_in_this_process(world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("_umask", [0o000, 0o077], ids="umask {:03o}".format, indirect=True)
 def test_the_command(world: World) -> None:
     done = releasegate("release", world.request, "--workspace", world.workspace.root, environment=BRIEFLY)
     assert done.returncode == 0, done.stderr

@@ -183,6 +183,7 @@ def test_sixty_patients_with_ten_visits_each_are_no_classes_of_ten(sixty: World,
     assert [gate.id for gate in right.gates if not gate.passed] == ["prosecutor.maximum_risk"]
 
 
+@pytest.mark.slow
 def test_people_whose_rows_differ_block_with_their_number_and_rows(
     tmp_path: Path, engine: Any, releasegate: Any
 ) -> None:
@@ -579,6 +580,7 @@ def test_rows_that_too_few_people_match_are_withheld(tmp_path: Path, engine: Any
     assert today["transparent.maximum_risk"] == pytest.approx(1 / fact.known.fewest)
 
 
+@pytest.mark.slow
 def test_all_rows_known_are_those_who_have_exactly_the_same(tmp_path: Path, engine: Any) -> None:
     world = make_visits(tmp_path / "world")
     diagnosis = {"of": "row", "known_probability": None}

@@ -178,6 +178,7 @@ def test_check_says_what_is_missing_and_what_the_reading_means(made: tuple[World
     assert "(policy.missing.sensitive: any value)" in shown
 
 
+@pytest.mark.slow
 def test_values_that_come_later_into_one_hand_close_the_gates(
     made: tuple[World, Outcome], engine: Any, tmp_path: Path
 ) -> None:
@@ -197,6 +198,7 @@ def test_values_that_come_later_into_one_hand_close_the_gates(
     assert gate.alone < gate.threshold
 
 
+@pytest.mark.slow
 def test_under_another_population_as_many_are_set_aside(made: tuple[World, Outcome], tmp_path: Path) -> None:
     """Twice the people: no risk is higher, and records without a value keep the people whom they had."""
     world, outcome = made
@@ -214,6 +216,7 @@ def test_under_another_population_as_many_are_set_aside(made: tuple[World, Outco
     assert found.verdict is TodaysVerdict.HOLDS, found.because
 
 
+@pytest.mark.slow
 def test_rows_of_people_with_gaps_are_counted_and_disclosed_by_those_who_state_values(tmp_path: Path) -> None:
     """Visits of patients: ages, blood groups and diagnoses are missing for some."""
     world = make_visits(tmp_path / "world")

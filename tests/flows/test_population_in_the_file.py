@@ -134,6 +134,7 @@ def test_a_census_that_comes_later_is_counted_in_its_place(world: World, engine:
     assert risk < next(gate.measured or 0 for gate in before.gates if gate.id == "transparent.maximum_risk")
 
 
+@pytest.mark.slow
 def test_what_is_said_of_a_file_without_a_table_must_be_enrolled(world: World, engine: Any) -> None:
     ask(world, {"self": True})
     world.run(engine)
@@ -172,6 +173,7 @@ def test_a_population_smaller_than_the_file_is_refused(world: World, engine: Any
         world.run(engine)
 
 
+@pytest.mark.slow
 def test_a_table_without_sex_counts_people_where_sex_is_withheld(world: World, engine: Any) -> None:
     people: dict[tuple[str, str], int] = {}
     for row in population_rows():

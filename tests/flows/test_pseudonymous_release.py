@@ -159,6 +159,7 @@ def test_identifiers_are_nowhere_in_the_workspace_and_the_copy_is_verified(
     }
 
 
+@pytest.mark.slow
 def test_the_copy_is_assessed_again_from_its_bytes(two: tuple[World, Outcome]) -> None:
     world, outcome = two
     found = reassess(outcome.release_id, world.workspace, TodaysFiles())
@@ -175,6 +176,7 @@ def test_the_record_states_them(two: tuple[World, Outcome]) -> None:
     assert record.dataset.columns_out == 7
 
 
+@pytest.mark.slow
 def test_numbers_from_one_name_nobody_and_the_order_of_rows_tells_nothing_of_them(
     world: World, engine: Any, releasegate: Any, tmp_path: Path
 ) -> None:
@@ -207,6 +209,7 @@ def test_an_update_is_joined_within_a_project_and_not_otherwise(project: str | N
         assert list(joined[name]) == list(joined[f"{name} later"])
 
 
+@pytest.mark.slow
 def test_two_copies_of_a_project_are_judged_by_the_link_that_pseudonyms_give(world: World, engine: Any) -> None:
     """The recipient joins both by the pseudonym and knows each person by both cells: no worse is left than was judged.
 
@@ -268,6 +271,7 @@ def test_another_key_of_the_workspace_ends_a_project(world: World, engine: Any) 
     assert all(one.cannot for one in record.earlier.copies)
 
 
+@pytest.mark.slow
 def test_what_links_records_of_people_blocks_until_somebody_answers_for_it(world: World, engine: Any) -> None:
     """Three records a household: risks are of single records, so that no gate has judged what the link tells."""
     rows = [row | {"household": f"H{place // 3}"} for place, row in enumerate(drawn_rows())]
@@ -354,6 +358,7 @@ def test_a_file_whose_pseudonyms_were_exchanged_never_leaves(
     assert not holds(str(caught.value).encode(), ID_MARK)
 
 
+@pytest.mark.slow
 def test_an_identifier_that_is_missing_or_in_another_column_is_refused(world: World, engine: Any) -> None:
     rows = [row | {"patient": f"QJX{place:04d}PATIENT"} for place, row in enumerate(drawn_rows())]
     rows[7]["patient"] = ""

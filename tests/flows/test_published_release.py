@@ -243,6 +243,7 @@ def test_the_same_request_is_not_decided_twice(published: Published, releasegate
     assert entries(published.workspace) == told
 
 
+@pytest.mark.slow
 def test_with_the_same_key_another_workspace_gives_the_same_bytes(
     published: Published, engine: Any, tmp_path: Path
 ) -> None:
@@ -356,6 +357,7 @@ def during(begun: str, act: Callable[[], object]) -> Callable[[str], None]:
     return listen
 
 
+@pytest.mark.slow
 def test_a_file_changed_between_writing_and_sealing_never_leaves(world: World, engine: Any, releasegate: Any) -> None:
     """And the next run, for a policy that asks for reviewers, makes the file anew and waits for them."""
     world.ask(policy={"review": {"required": 2, "reviewers": ["a", "b"]}})

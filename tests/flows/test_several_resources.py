@@ -45,6 +45,7 @@ def residual(record: DecisionRecord) -> dict[str, Any]:
     return {one.belief: one for one in record.risk.sequential.residual}
 
 
+@pytest.mark.slow
 def test_one_resource_is_the_prior(made: dict[str, DecisionRecord]) -> None:
     plain, one = residual(made["plain"]), residual(made["one"])
     for belief, found in plain.items():
@@ -53,6 +54,7 @@ def test_one_resource_is_the_prior(made: dict[str, DecisionRecord]) -> None:
         assert one[belief].attacked_records == found.attacked_records
 
 
+@pytest.mark.slow
 def test_another_resource_raises_the_risk_where_it_can_be_paid(made: dict[str, DecisionRecord]) -> None:
     one, both, dear = (residual(made[name])["access shared"] for name in ("one", "both", "dear"))
     assert one.expected_reidentifications > 0
@@ -68,6 +70,7 @@ def seen_of(record: DecisionRecord) -> str:
     return words_of(whole_report(record).decode())
 
 
+@pytest.mark.slow
 def test_the_determination_shows_them(made: dict[str, DecisionRecord]) -> None:
     seen = seen_of(made["both"])
     assert "The recipient may consult 2 resources, one after the other." in seen

@@ -24,6 +24,8 @@ from tests.support.world import (
     write_table,
 )
 
+pytestmark = pytest.mark.slow
+
 TERMS = {"loss": {"kind": "log-uniform", "low": 150, "high": 600}, "cost": {"low": 3, "high": 5}}
 UNSURE = {**UNIVERSITY, "id": "unsure", "uncertain": TERMS}
 RANGED = {**UNIVERSITY, "uncertain": {"benefit": {"low": 900, "high": 1500}}}

@@ -35,6 +35,7 @@ def assert_same_cells(loaded: LoadedRequest) -> None:
             assert coded_texts(column).dictionary_decode().equals(arrow(text[name])), name
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40, 6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=records, group=st.integers(1, 9), piece=st.integers(1, 9))
 def test_cells_are_those_of_the_text_however_the_file_is_cut(

@@ -9,7 +9,6 @@ import pyreadstat
 import pytest
 
 from tasks.core.errors import DataError
-from tasks.draft.draft import draft_request
 from tasks.draft.file_form import take_in
 from tasks.microdata import foreign_file
 from tasks.microdata.foreign_file import format_of
@@ -17,6 +16,7 @@ from tasks.microdata.read import read_text
 from tasks.request.file_form import FileForm, FileFormat
 from tests.damaged.files import NAMES, files, rows, workbook, zipped
 from tests.damaged.sas import written_by_sas
+from tests.support.drafted import draft_request
 from tests.support.silence import CANARY, assert_silent
 
 FORMATS = {
@@ -64,6 +64,7 @@ def test_a_sheet_with_row_names_under_an_empty_name(tmp_path: Path) -> None:
     assert refused(book(tmp_path, people=[["id", ""], [1, 30], [2, 35]]), "excel").where == "book.xlsx"
 
 
+@pytest.mark.slow
 def test_a_data_set_that_sas_wrote(tmp_path: Path) -> None:
     path = tmp_path / "people.sas7bdat"
     path.write_bytes(written_by_sas())

@@ -16,7 +16,7 @@ from tests.attacks.exchanges import quickly
 from tests.mutations.bases import BASES, Base, patients, survey, visits
 from tests.mutations.truth import highest_risk, identifiers_left
 from tests.support.engines import in_process
-from tests.support.world import World, releasegate
+from tests.support.world import World, releasegate_here
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ def test_careless_is_blocked_and_approved_after_the_remedy(name: str, tmp_path: 
     told = " ".join(record.reasons)
     assert [reason for reason in reasons if reason not in told] == []
 
-    shown = releasegate("check", world.request)
+    shown = releasegate_here("check", world.request)
     assert shown.returncode == 3
     for column in said:
         document["attributes"][column] = remedied(base, column, shown.stdout)

@@ -185,7 +185,7 @@ class _Mail(socketserver.StreamRequestHandler):
 def test_an_e_mail_is_sent() -> None:
     _Mail.messages.clear()
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Mail) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         port = server.server_address[1]
         address = f"mailto://127.0.0.1:{port}?from=gate@example.org&to=office@example.org&mode=insecure"
         notify(BY_VARIABLE, "releasegate: blocked", "Release 3f to university: blocked.", {VARIABLE: address})

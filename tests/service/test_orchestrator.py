@@ -128,7 +128,7 @@ def test_a_runner_that_always_dies_after_an_outage_is_given_up(service: Service)
         orchestrator._children["runner"] = child
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Healthy) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         orchestrator = Orchestrator(service, {}, f"http://127.0.0.1:{server.server_address[1]}/api")
         ended = orchestrator.answering_since = time.time() - 60
         for _ in range(2):

@@ -181,6 +181,9 @@ def test_deployments_have_their_schedules(serving: Serving) -> None:
         }
 
     serving.wait(lambda: schedules() == expected, "the runner has registered the deployments")
+    for one in serving.prefect("/deployments/filter", {}):
+        if one["schedules"]:
+            serving.prefect(f"/deployments/{one['id']}/schedule", {})  # else Prefect looks within a minute
     wanted = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
     assert serving.wait(lambda: serving.prefect("/flow_runs/filter", wanted), "runs of the schedules")
 

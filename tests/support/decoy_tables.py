@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.decoys.classes import ClassTable
+from tasks.decoys.classes import ClassTable, Flags, Lineage, same_origin_pairs
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
 
 
@@ -38,3 +38,10 @@ def related(left: Codes, right: Codes, sets: Sequence[Sequence[frozenset[int]]])
 def table(cells: Sequence[Sequence[int]], records: Sequence[int], people: Sequence[int]) -> ClassTable:
     """A class table of plain lists."""
     return ClassTable(np.array(cells, np.int32), np.array(records, np.int64), np.array(people, np.int64))
+
+
+def of_same_origin(cells: Codes, others: Codes, axes: Sequence[Lineage]) -> Flags:
+    """Whether each cell has a class of the same origin among the others."""
+    found = np.zeros(len(cells), dtype=bool)
+    found[same_origin_pairs(cells, others, axes)[0]] = True
+    return found

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +46,21 @@ def rows_of(classes: ClassTable) -> Codes:
     return np.repeat(classes.cells, classes.records, axis=0)
 
 
+RECIPIENTS = 6
+
+
+class LaterWorld:
+    """A world that is made when something of it is first asked for, and not where tests are collected."""
+
+    def __init__(self, **terms: int) -> None:
+        self._terms = terms
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(world(**self._terms), name)
+
+
 @cache
-def world(n_recipients: int = 6, decoys: int = 2, ratio: int = 1, seats: int = 0) -> World:
+def world(n_recipients: int = RECIPIENTS, decoys: int = 2, ratio: int = 1, seats: int = 0) -> World:
     rng = np.random.default_rng(11)
     trees = (tree("region", 3, 4), tree("job", 2, 3), tree("sex", 1, 2))
     axes = lineages(trees)

@@ -1,6 +1,11 @@
-"""A draft filled in by somebody who changes nothing else."""
+"""A draft for one table, and one filled in by somebody who changes nothing else."""
 
 import re
+
+import pandas as pd
+
+from tasks.draft.draft import Draft, Source, draft_file, profiled
+from tasks.request.file_form import FileForm
 
 ANSWERS = {
     "title": "A release",
@@ -28,3 +33,16 @@ def filled(text: str) -> str:
     return re.sub(
         r"^( *(?:- )?)(\w+):( +# fill in: .*)$", lambda m: f"{m[1]}{m[2]}: {ANSWERS[m[2]]}{m[3]}", text, flags=re.M
     )
+
+
+def draft_request(
+    frame: pd.DataFrame,
+    data_path: str,
+    *,
+    population: pd.DataFrame | None = None,
+    population_path: str = "",
+    form: FileForm | None = None,
+) -> Draft:
+    """Draft a request for a table, whose population counts people by attribute values."""
+    people = None if population is None else Source(population_path, population)
+    return draft_file(profiled(Source(data_path, frame, form)), people)

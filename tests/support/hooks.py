@@ -27,7 +27,7 @@ def listening() -> Iterator[int]:
     """Its port, for as long as the block runs; nothing is noted at the beginning."""
     Hook.bodies.clear()
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield server.server_address[1]
         finally:

@@ -96,6 +96,7 @@ def place(way: str) -> str:
     return way.format(release_id=WAITING, recipient="university", name=name, entry=1, kind="policy")
 
 
+@pytest.mark.slow
 def test_everybody_sees_what_is_for_him(app: Any) -> None:
     assert {method for methods in app.openapi()["paths"].values() for method in methods} == {"get", "post"}
     assert ways(app, "get") == set(SEES)
@@ -103,6 +104,7 @@ def test_everybody_sees_what_is_for_him(app: Any) -> None:
     assert {way: tuple(one.get(place(way)).status_code for one in everybody) for way in SEES} == SEES
 
 
+@pytest.mark.slow
 def test_everybody_does_what_is_for_him_and_only_with_a_form_of_his_own(app: Any, pages: Pages) -> None:
     assert ways(app, "post") == set(DOES) | OPEN
     everybody = visitors(app)

@@ -52,6 +52,7 @@ def test_work_that_another_process_does_is_not_begun_twice(jobs: Jobs, tmp_path:
             jobs.start(JOB)
 
 
+@pytest.mark.slow
 def test_a_page_follows_work_until_it_has_ended(pages: Pages) -> None:
     """A part of the page polls, its links work without scripts; polls use up no token of a form that is shown."""
     visitor, place = pages.visitor("okafor"), f"/releases/{WAITING}/university"

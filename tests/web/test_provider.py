@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from joserfc.jwk import ECKey
+from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
 
 from flows.accounts import Accounts, Duty
 from flows.actor import acting_as
@@ -28,13 +30,25 @@ ROLES = {"reviewers": ("reviewer",), "leads": ("officer", "regulator"), "auditor
 CLAIMS = {"sub": "u-17", "preferred_username": "Sand", "groups": ["staff", "reviewers"], "name": "Mary Okafor"}
 
 
+@pytest.fixture(scope="module")
+def serving() -> Iterator[tuple[str, list[Starlette]]]:
+    """The address of a provider, whose application is the last of the list: a server costs more than a test."""
+    apps: list[Starlette] = []
+
+    async def current(scope: Scope, receive: Receive, send: Send) -> None:
+        await apps[-1](scope, receive, send)
+
+    with served(current) as address:
+        yield address, apps
+
+
 @pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestProvider]:
+def provider(monkeypatch: pytest.MonkeyPatch, serving: tuple[str, list[Starlette]]) -> TestProvider:
     monkeypatch.setenv(SECRET, CLIENT_SECRET)
-    found = TestProvider(dict(CLAIMS), int(NOW.timestamp()))
-    with served(found.app()) as address:
-        found.issuer = address
-        yield found
+    found, (address, apps) = TestProvider(dict(CLAIMS), int(NOW.timestamp())), serving
+    apps.append(found.app())
+    found.issuer = address
+    return found
 
 
 def enrolled(pages: Pages, *roles: WorkflowRole, logins: tuple[str, ...] = ("sand",)) -> None:
