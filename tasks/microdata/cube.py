@@ -107,7 +107,7 @@ class SparseCube:
         counts = np.zeros(len(cells), dtype=np.int64)
         order = np.argsort(node_of, kind="stable")
         nodes, first = np.unique(node_of[order], return_index=True)
-        for node, rows in zip(nodes, np.split(order, first[1:]), strict=True):
+        for node, rows in zip(nodes, np.split(order, first)[1:], strict=True):
             levels = tuple(int(level) for level in np.unravel_index(node, heights))
             if levels in self._nodes or len(rows) > len(self.people) * _FEW:
                 keys, people = self.node(levels)

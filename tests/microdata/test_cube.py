@@ -93,6 +93,14 @@ def test_the_form_follows_the_memory_limit(world: World) -> None:
     assert isinstance(count_cube(people, hierarchies, people, needed - 1), SparseCube)
 
 
+def test_no_cells_have_no_counts() -> None:
+    """As where nobody else is in reach of the cells that are asked for."""
+    tree = hierarchy_from_rows("a", [["x", "*"], ["y", "*"]], "test")
+    people = Tuples(np.array([[0], [1]], dtype=np.int32), np.array([3, 4]), np.array([0, 1]))
+    for cube in (SparseCube(people, people, [tree]), dense_cube(people, [tree])):
+        assert cube.count(np.zeros((0, 1), dtype=np.int32)).tolist() == []
+
+
 def test_counts_beyond_32_bits_do_not_overflow() -> None:
     tree = hierarchy_from_rows("a", [["x", "*"], ["y", "*"]], "test")
     codes = np.array([[0], [1]], dtype=np.int32)
