@@ -13,6 +13,7 @@ from tasks.generalization.facts import BudgetOutcome, DivisionOutcome, KAnonymit
 from tasks.generalization.game import Floats
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.generalization.transparency import effective_sizes
+from tasks.microdata.cell_layers import CellLayers
 from tasks.microdata.cube import DenseCube, SparseCube, count_cube, cube_cells
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
@@ -86,6 +87,11 @@ class CountIndex:
         return count_cube(self.data, self.hierarchies, self.population, limit)
 
     @cached_property
+    def layers(self) -> CellLayers:
+        """Cells of every strategy with their people and records."""
+        return CellLayers(self.hierarchies, self.people, self.records)
+
+    @cached_property
     def axis_sizes(self) -> tuple[int, ...]:
         """Axis positions of each attribute, Safe Harbor's own groups included."""
         return tuple(
@@ -120,7 +126,7 @@ class CountIndex:
 
     def _other(self, **changes: Any) -> "CountIndex":
         other = replace(self, **changes)
-        for counted in ("people", "records"):
+        for counted in ("people", "records", "layers"):
             if counted in self.__dict__:
                 other.__dict__[counted] = self.__dict__[counted]
         return other

@@ -179,7 +179,7 @@ def _budgeted(
     data, population = table.data, table.population
     divided = METHODS[method].partition
     if METHODS[method].remainders:
-        quick, weighed = table.brief and not table.proven, Weighed(population, data, table.records)
+        quick, weighed = table.brief and not table.proven, Weighed(population, data, table.layers)
         found = budgeted_remainder(problem, weighed, budget, divisible=divisible(table), quick=quick)
     elif divided is None:
         if budget.least_records is not None:
@@ -195,7 +195,7 @@ def _budgeted(
         found = budgeted_records(problem, population, data, budget, rule_of(method), floors=floors)
     else:
         check_divisible(table)
-        weighed = Weighed(population, data, table.records, by_records=cell_weights == "data")
+        weighed = Weighed(population, data, table.layers, by_records=cell_weights == "data")
         found = budgeted_partition(problem, weighed, budget, divided)
     cells, own = (
         problem.canonical(cells_at(tuples.codes, levels, table.hierarchies))

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
 from tasks.generalization.problem import Problem, all_attacked
-from tasks.microdata.cube import DenseCube, Lattice, SparseCube, cells_at
+from tasks.microdata.cell_layers import CellLayers, Layer
+from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
-from tasks.microdata.tuples import Counts
+from tasks.microdata.tuples import Counts, radix_strides
 
 RELEASE, WITHHOLD = -1, -2
 """Choices for a cell that is not split; every other choice is the attribute that it is split along."""
@@ -29,11 +30,10 @@ _TIE = 1e-12
 _LARGEST_TRIED = 2**24
 
 Choice = NDArray[np.int8]
-Worth = Callable[[int, Codes, Counts, Counts], tuple[Floats, Choice]]
+Worth = Callable[[int, Layer], tuple[Floats, Choice]]
 """Payoff, in sum over the weights, of cells that are not split, and whether each is released or withheld for that.
 
-Takes the lattice node, its cells in axis positions, their people and their weights; minus infinity where neither is
-allowed.
+Takes the layer's number and the layer; minus infinity where neither is allowed.
 """
 
 
@@ -52,47 +52,48 @@ class Partition:
 
     def walk(self, codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:
         """Levels of the last cell of each leaf code down the chosen splits, and whether that cell is withheld."""
-        withheld = np.zeros(len(codes), dtype=np.bool_)
-        levels = np.tile(np.array([h.n_levels - 1 for h in self.hierarchies], dtype=np.int32), (len(codes), 1))
-        active = np.arange(len(codes))
-        while len(active):
-            choice = self.choices.at(cells_at(codes[active], levels[active], self.hierarchies), levels[active])
-            withheld[active[choice == WITHHOLD]] = True
-            active, choice = active[choice >= 0], choice[choice >= 0]
-            levels[active, choice] -= 1
-        return levels, withheld
+        return walk((self,), codes)
+
+
+def walk(parts: tuple[Partition, ...], codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:
+    """As ``Partition.walk``, down the splits that some partitions agree on."""
+    hierarchies, withheld = parts[0].hierarchies, np.zeros(len(codes), dtype=np.bool_)
+    levels = np.tile(np.array([tree.n_levels - 1 for tree in hierarchies], dtype=np.int32), (len(codes), 1))
+    active, strides = np.arange(len(codes)), radix_strides([tree.axis_length for tree in hierarchies])
+    while len(active):
+        numbers, height = cells_at(codes[active], levels[active], hierarchies) @ strides, int(levels[active[0]].sum())
+        choices = np.stack([part.choices.at(height, numbers) for part in parts])
+        same, choice = (choices == choices[0]).all(axis=0), choices[0]
+        withheld[active[same & (choice == WITHHOLD)]] = True
+        split = same & (choice >= 0)
+        active = active[split]
+        levels[active, choice[split]] -= 1
+    return levels, withheld
 
 
 @dataclass
 class Choices:
     """Choice for every cell that somebody is in; one that nobody is in is released whole."""
 
-    cube: DenseCube | SparseCube
-    lattice: Lattice
     dense: Choice | None
     """Choice at each cell of a dense cube."""
-    by_node: dict[int, tuple[Counts, Choice]] = field(default_factory=dict)
-    """Of a sparse cube: numbers of each node's cells, growing, and their choices."""
+    by_height: list[tuple[Counts, Choice]] = field(default_factory=list)
+    """Of a sparse cube: numbers of each height's cells, growing, and their choices."""
 
-    def put(self, node: int, numbers: Counts, choices: Choice) -> None:
-        """Keep the choices for the cells of a node."""
+    def append(self, numbers: Counts, choices: Choice) -> None:
+        """Keep the choices for the cells of the next height."""
         if self.dense is not None:
             self.dense[numbers] = choices
         else:
-            self.by_node[node] = numbers, choices
+            self.by_height.append((numbers, choices))
 
-    def at(self, cells: Codes, levels: Codes) -> Choice:
-        """Choice for cells in axis positions, at levels that are theirs; both of shape (n_cells, n_attributes)."""
-        numbers = cells @ self.cube.strides
+    def at(self, height: int, numbers: Counts) -> Choice:
+        """Choice for cells of a height by their numbers, shape (n_cells,)."""
         if self.dense is not None:
             return np.asarray(self.dense[numbers])
-        chosen, node_of = np.full(len(cells), RELEASE, dtype=np.int8), self.lattice.number(levels)
-        for node in np.unique(node_of):
-            rows = np.flatnonzero(node_of == node)
-            known, choices = self.by_node[int(node)]
-            place = np.minimum(np.searchsorted(known, numbers[rows]), len(known) - 1)
-            chosen[rows] = np.where(known[place] == numbers[rows], choices[place], RELEASE)
-        return chosen
+        known, choices = self.by_height[height]
+        place = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        return np.where(known[place] == numbers, choices[place], np.int8(RELEASE))
 
 
 def partition(
@@ -100,78 +101,40 @@ def partition(
     weights: DenseCube | SparseCube,
     rule: Rule,
     worth: Worth | None = None,
-    reach: DenseCube | None = None,
+    layers: CellLayers | None = None,
 ) -> Partition:
     """Best partition of the population into released cells.
 
     ``weights`` multiply a cell's payoff: its people (a rule that does not depend on the data) or its records, counted
-    in the same form as the people. ``worth`` takes the place of the publisher's payoff under the rule; ``reach`` counts
-    what cells may have without having people. Raises HierarchyError if levels cross, and StageFailed if even the cell
-    that holds everybody is attacked; with a ``worth`` the total is minus infinity instead.
+    in the same form as the people. ``worth`` takes the place of the publisher's payoff under the rule; ``layers`` has
+    the cells of people and weights if they are at hand. Raises HierarchyError if levels cross, and StageFailed if even
+    the cell that holds everybody is attacked; with a ``worth`` the total is minus infinity instead.
     """
     check_trees("the exact recursion divides each group into those of the level below", problem.hierarchies)
-    if problem.people.form != weights.form:
-        raise TypeError("population and weights must be counted in the same form")
-    cube, lattice, strides = problem.people, problem.lattice, problem.people.strides
-    pays, least = (_under(problem, rule), _least(problem, rule)) if worth is None else (worth, 0)
-    parents = [_parents(hierarchy) for hierarchy in problem.hierarchies]
-    node_below = np.cumprod([1, *lattice.heights[:0:-1]])[::-1]
-    dense = isinstance(cube, DenseCube)
-    choices = Choices(cube, lattice, np.full(len(cube), RELEASE, dtype=np.int8) if dense else None)
-    place = np.empty(len(cube), dtype=np.int32) if dense else None
-    best: dict[int, tuple[Codes, Counts, Floats, Floats]] = {}
-    heights = lattice.nodes.sum(axis=1)
-    for node in np.argsort(heights, kind="stable").tolist():
-        best = {below: kept for below, kept in best.items() if heights[below] >= heights[node] - 1}
-        cells, people = _cells(problem, lattice.nodes[node], reach, least)
-        numbers = cells @ strides
-        value, choice = pays(node, cells, people, people if weights is cube else weights.count(cells))
-        empty = np.flatnonzero(people == 0)
+    layers = layers or CellLayers(problem.hierarchies, problem.people, weights)
+    pays, least = worth or _under(problem, rule, weights), 0 if worth else _least(problem, rule)
+    dense = isinstance(problem.people, DenseCube)
+    choices = Choices(np.full(len(problem.people), RELEASE, dtype=np.int8) if dense else None)
+    best: dict[int, tuple[int, Floats, Counts]] = {}
+    for number, layer in enumerate(layers.upward(least)):
+        best = {below: kept for below, kept in best.items() if kept[0] >= layer.height - 1}
+        value, choice = pays(number, layer)
+        empty = np.flatnonzero(layer.people == 0)
         unsplit = value[empty], choice[empty]
-        if place is not None:
-            place[numbers] = np.arange(len(numbers), dtype=np.int32)
-        for axis in np.flatnonzero(lattice.nodes[node]).tolist():
-            children, below, children_people, sums = best[node - int(node_below[axis])]
-            position = children[:, axis]
-            above = below + (parents[axis][position] - position) * strides[axis]
-            parent = np.searchsorted(numbers, above) if place is None else place[above]
-            split = np.bincount(parent, sums, len(numbers)).astype(np.float64)
-            if worth is None:  # else no cell is left out below, so that the children hold everybody
-                split[np.bincount(parent, children_people, len(numbers)) < people] = -np.inf
+        for axis, below, children, parents in layer.links:
+            _, sums, people = best[below]
+            split = np.full(len(value), -np.inf)
+            split[parents] = np.bincount(parents, sums[children], len(value))[parents]
+            if least and not layers.are_few:  # cells that were left out below are worth nothing
+                split[np.bincount(parents, people[children], len(value)) < layer.people] = -np.inf
             _take_better(value, choice, split, axis)
         value[empty], choice[empty] = unsplit
-        choices.put(node, numbers, choice)
-        if worth is None:
-            possible = np.flatnonzero(np.isfinite(value))
-            cells, numbers = cells.T[:, possible].T, numbers[possible]
-            people, value = people[possible], value[possible]
-        best[node] = cells, numbers, people.astype(np.float64), value
+        choices.append(layer.numbers, choice)
+        best[number] = layer.height, value, layer.people
     total = float(value.sum()) if len(value) else -np.inf
     if worth is None and not np.isfinite(total):
         raise all_attacked("no release exists that nobody would attack", problem.payoffs)
     return Partition(problem.hierarchies, choices, total)
-
-
-def _cells(problem: Problem, levels: Codes, reach: DenseCube | None, least: int) -> tuple[Codes, Counts]:
-    """Cells of a node with ``least`` people or more, in axis positions, in growing order of their numbers."""
-    cube, hierarchies = problem.people, problem.hierarchies
-    if isinstance(cube, SparseCube):
-        numbers, people = cube.node(tuple(levels.tolist()))
-        axes = zip(cube.strides, hierarchies, strict=True)
-        return np.stack([numbers // stride % tree.axis_length for stride, tree in axes]).T, people
-    starts = [int(tree.offsets[level]) for tree, level in zip(hierarchies, levels, strict=True)]
-    ends = [int(tree.offsets[level + 1]) for tree, level in zip(hierarchies, levels, strict=True)]
-    block = tuple(map(slice, starts, ends))
-    counts = cube.counts[block]
-    there = np.flatnonzero(counts >= least if reach is None else counts + reach.counts[block])
-    cells: Codes = (np.stack(np.unravel_index(there, counts.shape)) + np.array(starts)[:, None]).T
-    return cells, counts.ravel()[there].astype(np.int64)
-
-
-def _parents(hierarchy: Hierarchy) -> Codes:
-    """Position of the group of the next level that holds that of each position; of the last level, its own."""
-    upper = [min(level + 1, hierarchy.n_levels - 1) for level in range(hierarchy.n_levels)]
-    return np.concatenate([hierarchy.positions[hierarchy.starts(level), up] for level, up in enumerate(upper)])
 
 
 def _least(problem: Problem, rule: Rule) -> int:
@@ -184,15 +147,16 @@ def _least(problem: Problem, rule: Rule) -> int:
     return int(sizes[np.argmin(problem.payoffs.attacked(sizes))])
 
 
-def _under(problem: Problem, rule: Rule) -> Worth:
+def _under(problem: Problem, rule: Rule, weights: DenseCube | SparseCube) -> Worth:
     """The publisher's payoff under a rule; nothing is gained or lost where nobody is."""
     payoffs = problem.payoffs
 
-    def worth(_node: int, cells: Codes, people: Counts, weights: Counts) -> tuple[Floats, Choice]:
-        value = payoffs.publisher(payoffs.benefit * problem.loss.kept(cells), people) * weights
+    def worth(_number: int, layer: Layer) -> tuple[Floats, Choice]:
+        value = payoffs.publisher(payoffs.benefit * problem.loss.kept(layer.cells), layer.people)
+        value *= layer.people if weights is problem.people else layer.records
         if rule is Rule.NO_ATTACK:
-            value[payoffs.attacked(people)] = -np.inf
-        value[people == 0] = 0.0
+            value[payoffs.attacked(layer.people)] = -np.inf
+        value[layer.people == 0] = 0.0
         return value, np.full(len(value), RELEASE, dtype=np.int8)
 
     return worth

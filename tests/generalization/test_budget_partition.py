@@ -10,6 +10,7 @@ from tasks.generalization.budget import partitions
 from tasks.generalization.budget.partitions import PartitionPlan, Weighed, plan_partition
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
+from tasks.microdata.cell_layers import CellLayers
 from tasks.microdata.cube import cells_at
 from tasks.request.model import BudgetPolicy
 from tests.generalization.test_budget_records import Use, budgets, capacities, floored, reidentified, uses
@@ -86,8 +87,9 @@ def every_partition(world: World, budget: BudgetPolicy, *, by_records: bool, no_
 
 
 def weighed_of(world: World, *, by_records: bool, sparse: bool) -> Weighed:
-    records = world.cube(world.records, sparse=sparse)
-    return Weighed(world.tuples(world.people), world.tuples(world.records), records, by_records)
+    people, records = (world.cube(counts, sparse=sparse) for counts in (world.people, world.records))
+    layers = CellLayers(world.hierarchies, people, records)
+    return Weighed(world.tuples(world.people), world.tuples(world.records), layers, by_records)
 
 
 @pytest.mark.slow
@@ -185,7 +187,7 @@ def test_what_cannot_be_kept_is_said_in_words(pair_world: World) -> None:
 def test_adult(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "_NEAR", 1e-3)
     most, table = 100.0, adult.table()
-    weighed = Weighed(table.population, table.data, table.records, by_records=True)
+    weighed = Weighed(table.population, table.data, table.layers, by_records=True)
     plan = plan_partition(adult.problem(), weighed, BudgetPolicy(reidentifications=most))
     assert plan.payoff / table.data.total > 1184.68
     assert (plan.bound - plan.payoff) / table.data.total < 0.03

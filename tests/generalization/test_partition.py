@@ -1,5 +1,8 @@
 """Recursive partition: optimal over all recursive splits, and everybody in a released cell is released as that cell."""
 
+from collections import Counter
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,9 +11,11 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
-from tasks.generalization.partition import partition
+from tasks.generalization.partition import RELEASE, partition
+from tasks.microdata import cell_layers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
+from tests.reference.partition_by_node import Cell, partition_by_node
 from tests.support import slow
 from tests.support.examples import examples
 from tests.support.worlds import People, World, worlds
@@ -55,6 +60,36 @@ def test_dense_and_sparse_release_everybody_alike_even_who_is_not_in_the_populat
         sparse = levels_of(world, world.people, rule, sparse=True)
         assert dense[0] == pytest.approx(sparse[0], abs=1e-6)
         np.testing.assert_array_equal(dense[1], sparse[1])
+
+
+@QUICK
+@given(world=worlds(), rule=RULES, sparse=st.booleans(), few=st.booleans())
+def test_the_same_to_the_last_bit_as_node_by_node(world: World, rule: Rule, sparse: bool, few: bool) -> None:
+    if not feasible(world, rule):
+        return
+    problem, trees, payoffs = world.problem(sparse=sparse), world.hierarchies, world.payoffs
+    counts: Counter[Cell] = Counter()
+    for codes, number in zip((tuples := world.tuples(world.people)).codes, tuples.counts.tolist(), strict=True):
+        for cell in product(*(tree.positions[leaf].tolist() for tree, leaf in zip(trees, codes, strict=True))):
+            counts[cell] += number
+
+    def worth(cell: Cell) -> tuple[float, int]:
+        people = np.array([counts[cell]])
+        value = payoffs.publisher(payoffs.benefit * problem.loss.kept(np.array([cell])), people) * people
+        forbidden = rule is Rule.NO_ATTACK and payoffs.attacked(people)[0]
+        return -np.inf if forbidden else float(value[0]), RELEASE
+
+    total, choices = partition_by_node(trees, counts, worth)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(cell_layers, "_KEPT", 2**22 if few else 0)
+        found = partition(problem, problem.people, rule)
+        levels = found.levels(tuples.codes)
+    assert found.total == total
+    for codes, at in zip(tuples.codes, levels.tolist(), strict=True):
+        place = [tree.n_levels - 1 for tree in trees]
+        while (choice := choices[tuple(int(one) for one in cells_at(codes[None], np.array(place), trees)[0])]) >= 0:
+            place[choice] -= 1
+        assert at == place
 
 
 @QUICK

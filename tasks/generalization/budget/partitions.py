@@ -6,6 +6,7 @@ partitions, which agree on some splits from the top down; below, each region can
 regions are a knapsack again, and everybody in a released cell is still released as that cell.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,11 +29,12 @@ from tasks.generalization.budget.relaxation import Answer, relax_by
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
 from tasks.generalization.kanonymity.classes import Bools
-from tasks.generalization.partition import RELEASE, WITHHOLD, Choice, Partition, partition
+from tasks.generalization.partition import RELEASE, WITHHOLD, Choice, Partition, partition, walk
 from tasks.generalization.problem import Problem
+from tasks.microdata.cell_layers import CellLayers, Layer
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
-from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, radix_strides
+from tasks.microdata.tuples import Counts, Tuples, radix_strides
 from tasks.request.model import BudgetPolicy
 
 _NEAR = 1e-5
@@ -48,8 +50,8 @@ class Weighed:
 
     population: Tuples
     data: Tuples
-    records: DenseCube | SparseCube
-    """Records in every cell, counted in the same form as the people."""
+    layers: CellLayers
+    """Cells with their people and records."""
     by_records: bool = False
     """Whether a cell weighs as many as it has records; else as many as it has people."""
 
@@ -60,7 +62,7 @@ class Weighed:
 
     def cube(self, problem: Problem) -> DenseCube | SparseCube:
         """The same, counted in every cell."""
-        return self.records if self.by_records else problem.people
+        return self.layers.records if self.by_records else problem.people
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +96,8 @@ class MixedPartition:
 
 def _region(parts: tuple[Partition, ...], hierarchies: tuple[Hierarchy, ...], codes: Codes) -> Counts:
     """Number of the first cell on the way down about which the partitions disagree, or of the last."""
-    levels = np.tile(np.array([h.n_levels - 1 for h in hierarchies], dtype=np.int32), (len(codes), 1))
-    active = np.arange(len(codes))
-    while len(active):
-        cells = cells_at(codes[active], levels[active], hierarchies)
-        choices = np.stack([part.choices.at(cells, levels[active]) for part in parts])
-        split = (choices == choices[0]).all(axis=0) & (choices[0] >= 0)
-        active = active[split]
-        levels[active, choices[0, split]] -= 1
     strides = radix_strides([hierarchy.axis_length for hierarchy in hierarchies])
-    return cells_at(codes, levels, hierarchies) @ strides
+    return cells_at(codes, walk(parts, codes)[0], hierarchies) @ strides
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +112,6 @@ def plan_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rul
 
     Raises StageFailed if no partition keeps the budget, or none was found.
     """
-    problem, weighed = _reaching_records(problem, weighed)
     limits = limits_of(budget, problem.hierarchies, weighed.data.total)
     cells = _PricedCells(problem, weighed, budget, limits, rule)
     free = cells.best(np.zeros(len(limits)))
@@ -151,7 +144,7 @@ def plan_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rul
             fix="widen a limit, or allow suppression",
         )
     try:
-        alone = partition(problem, weighed.cube(problem), rule).total
+        alone = partition(problem, weighed.cube(problem), rule, layers=weighed.layers).total
     except StageFailed:
         alone = -np.inf
     bound = max(free.total - relaxation.regret, payoff)
@@ -167,16 +160,6 @@ def budgeted_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy,
     return BudgetedLevels(levels, own_levels, withheld, own_withheld, outcome)
 
 
-def _reaching_records(problem: Problem, weighed: Weighed) -> tuple[Problem, Weighed]:
-    """Counts also of the cells that records alone are in, which a sparse cube leaves out: they use the limits too."""
-    people, records, data = problem.people, weighed.records, weighed.data
-    if isinstance(people, DenseCube) or isinstance(records, DenseCube):
-        return problem, weighed
-    everybody, _ = distinct_tuples(np.concatenate([weighed.population.codes, data.codes]), problem.hierarchies)
-    counted, own = (SparseCube(cube.people, everybody, problem.hierarchies) for cube in (people, records))
-    return replace(problem, people=counted), replace(weighed, records=own)
-
-
 @dataclass(eq=False)
 class _PricedCells:
     """The cells of one problem under one budget, at any prices of its limits."""
@@ -187,8 +170,8 @@ class _PricedCells:
     limits: tuple[Limit, ...]
     rule: Rule
     _terms: dict[int, tuple[Floats, Floats, Floats, Bools]] = field(default_factory=dict)
-    """By node: payoff of each cell if released, minus infinity where that is forbidden; its records' use of each limit;
-    its records; and whether it may be withheld. They do not depend on prices."""
+    """By layer: payoff of each cell if released, minus infinity where that is forbidden; its records' use of each
+    limit; its records; and whether it may be withheld. They do not depend on prices."""
 
     def best(self, prices: Floats, *, paid: bool = True) -> Partition:
         """The partition worth most at some prices; its total is minus infinity where none is allowed.
@@ -197,10 +180,10 @@ class _PricedCells:
         """
         withheld = float(usage_of_suppression(self.limits) @ prices)
 
-        def worth(node: int, cells: Codes, people: Counts, weights: Counts) -> tuple[Floats, Choice]:
-            if node not in self._terms:
-                self._terms[node] = self._cell_terms(cells, people, weights)
-            payoff, usage, records, withholdable = self._terms[node]
+        def worth(number: int, layer: Layer) -> tuple[Floats, Choice]:
+            if number not in self._terms:
+                self._terms[number] = self._cell_terms(layer)
+            payoff, usage, records, withholdable = self._terms[number]
             value = payoff.copy() if paid else np.where(np.isfinite(payoff), 0.0, -np.inf)
             for price, used in zip(prices, usage, strict=True):
                 if price > 0:
@@ -212,13 +195,14 @@ class _PricedCells:
                 value = np.maximum(value, alone)
             return value, choice
 
-        reach = self.weighed.records if isinstance(self.weighed.records, DenseCube) else None
-        return partition(self.problem, self.weighed.cube(self.problem), self.rule, worth, reach)
+        weighed = self.weighed
+        return partition(self.problem, weighed.cube(self.problem), self.rule, worth, weighed.layers)
 
-    def _cell_terms(self, cells: Codes, people: Counts, weights: Counts) -> tuple[Floats, Floats, Floats, Bools]:
+    def _cell_terms(self, layer: Layer) -> tuple[Floats, Floats, Floats, Bools]:
         """Terms of some cells; those below the least sizes are forbidden, unless nobody at all is counted there."""
         problem, budget, follower = self.problem, self.budget, self.problem.payoffs
-        records = self.weighed.records.count(cells)
+        cells, people, records = layer.cells, layer.people, layer.records
+        weights = records if self.weighed.by_records else people
         payoff = follower.publisher(follower.benefit * problem.loss.kept(cells), people) * weights
         if self.rule is Rule.NO_ATTACK:
             payoff[follower.attacked(people)] = -np.inf
@@ -250,7 +234,7 @@ class _PricedCells:
         return np.asarray(used * data.counts)
 
 
-def _guesses(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rule) -> list[Floats]:
+def _guesses(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rule) -> Iterator[Floats]:
     """Prices about those of the partition: what the limits are worth to a sample of records, each for itself."""
     data = weighed.data
     some = np.arange(0, len(data), max(1, len(data) // _SAMPLE))
@@ -261,9 +245,10 @@ def _guesses(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rul
         options = strategies(problem, sample, budget, limits, rule).times(sample.counts)
         found = relax(options, tuple(replace(limit, capacity=limit.capacity * share) for limit in limits))
     except StageFailed:
-        return []
+        return
     prices = found.prices * (weighed.tuples.total / data.total)
-    return [prices * factor for factor in _FACTORS] if prices.any() else []
+    if prices.any():
+        yield from (prices * factor for factor in _FACTORS)
 
 
 def _mixed(cells: _PricedCells, parts: tuple[Partition, ...], limits: tuple[Limit, ...]) -> MixedPartition | None:

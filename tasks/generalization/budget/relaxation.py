@@ -6,7 +6,7 @@ assignment at these prices. Every price gives a bound by itself. Source: Dantzig
 Geoffrion 1974.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,13 +69,13 @@ def least_cost(
 
 
 def relax_by(
-    oracle: Oracle, limits: tuple[Limit, ...], near: float = 1e-10, rounds: int = 400, guesses: Sequence[Floats] = ()
+    oracle: Oracle, limits: tuple[Limit, ...], near: float = 1e-10, rounds: int = 400, guesses: Iterable[Floats] = ()
 ) -> Relaxation:
     """Solve the relaxation over the assignments that an oracle gives.
 
     ``near`` is the share of the regret that the bound may be away from the optimum, ``rounds`` the most questions to
-    the oracle in each of the two phases, ``guesses`` prices to ask first. Raises StageFailed if no mixture of
-    assignments keeps all limits; names those that cannot be kept.
+    the oracle in each of the two phases, ``guesses`` prices to ask first where limits bind. Raises StageFailed if
+    no mixture of assignments keeps all limits; names those that cannot be kept.
     """
     master = _Master(oracle, np.array([limit.capacity for limit in limits]))
     free, _ = master.ask(np.zeros(len(limits)))

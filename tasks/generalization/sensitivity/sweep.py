@@ -20,6 +20,7 @@ from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.means import GameMeans, StakesPoints, fixed_file
 from tasks.generalization.sensitivity.staircase import Staircases
+from tasks.microdata.cell_layers import CellLayers
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.tuples import Tuples
 
@@ -94,9 +95,10 @@ def sweep_partition(
     pairs = np.column_stack([stakes.safe.astype(np.float64), ratio])
     _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     columns = np.full((len(fields(GameMeans)), len(first)), np.nan)
+    layers = CellLayers(problem.hierarchies, problem.people, weights)
     for number, point in enumerate(first):
         try:
-            found = partition(replace(problem, payoffs=stakes.payoffs(point)), weights, rule)
+            found = partition(replace(problem, payoffs=stakes.payoffs(point)), weights, rule, layers=layers)
         except StageFailed:
             continue
         levels = found.levels(data.codes)
