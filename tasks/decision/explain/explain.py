@@ -202,12 +202,16 @@ def _at_stake(trial: Trial, gates: Sequence[GateResult]) -> tuple[AtStake | NotB
     return tuple(_at_stake_of(trial, gate) for gate in closed if gate.id in RISKS)
 
 
+_ELSEWHERE = "No record by its released cells alone: other columns, or other copies, tell more of somebody."
+
+
 def _at_stake_of(trial: Trial, gate: GateResult) -> AtStake | NotByClass:
     trial.progress(f"records at stake: {gate.title[0].lower()}{gate.title[1:]}")
     if gate.id not in BY_CLASS:
         return NotByClass(Measure(gate.id), "The attack goes by numbers alone, whatever the class of a record.")
     try:
-        return at_stake(trial.candidate, gate)
+        found = at_stake(trial.candidate, gate)
+        return found if found.records else NotByClass(found.measure, _ELSEWHERE)
     except (StageFailed, ParameterError) as failure:
         return NotByClass(Measure(gate.id), f"{failure.what[0].upper()}{failure.what[1:]}.")
 
