@@ -5,6 +5,7 @@ The tutorial and the pages on the studio and on signatures are followed by tests
 
 import json
 import secrets
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -25,11 +26,20 @@ from flows.workspace import open_workspace
 from tasks.core.people import WorkflowRole
 from tests.support.brief_reports import brief_reports
 from tests.support.dated_world import make_dated_visits
-from tests.support.decoyed_world import make_decoyed_world
+from tests.support.decoyed_world import POLICY, make_decoyed_world, population_rows, the_same_decoys, with_decoys
 from tests.support.engines import in_process
 from tests.support.enrolled import enrol_people
 from tests.support.followed import DOCS, Follower
-from tests.support.world import BROKER, UNIVERSITY, World, age_rows, make_world
+from tests.support.world import (
+    BROKER,
+    QUASI_IDENTIFIERS,
+    UNIVERSITY,
+    WHOLE_CELLS,
+    World,
+    age_rows,
+    make_world,
+    write_table,
+)
 
 Follows = Callable[[str], Follower]
 STRICTER = [{"measure": "transparent.maximum_risk", "at_most": 0.001, "because": "stricter"}]
@@ -145,6 +155,33 @@ def test_reviews(follows: Follows, world: World) -> None:
             reader.run(line.replace(closed[0], gate), **named)
         reader.follow("releasegate override", **named)
         assert "AWAITING REVIEW" in reader.follow("releasegate release request.yaml", 4)
+    assert reader.left == []
+
+
+@pytest.mark.slow
+def test_tracing(follows: Follows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaks are whole copies; the ids are of people of the population."""
+    reader = follows("tracing.md")
+    monkeypatch.chdir(tmp_path)
+    decoyed, coded = make_decoyed_world(tmp_path / "decoyed"), make_world(tmp_path / "coded")
+    decoyed.ask(recipients=[with_decoys("clinic"), with_decoys("registry")], policy=POLICY | WHOLE_CELLS)
+    coded.ask(recipients=[UNIVERSITY], attributes={"record_id": {"role": "pseudonym", "pseudonym": {"format": "code"}}})
+    with brief_reports(), the_same_decoys():
+        traced, identified = (one.run(in_process(tmp_path), one.folder / "workspace") for one in (decoyed, coded))
+    monkeypatch.setenv("RELEASEGATE_WORKSPACE", str(decoyed.folder / "workspace"))
+    shutil.copy(traced.bundle / "delivery/clinic/data.csv", "leaked.csv")
+    assert "Points to clinic" in reader.follow("releasegate trace", RELEASE=traced.release_id)
+    register = [row | {"person": f"{place}"} for place, row in enumerate(population_rows())]
+    write_table(Path("register.csv"), register, ("person", *QUASI_IDENTIFIERS))
+    write_table(Path("ids.csv"), register[:30], ("person",))
+    reader.follow("releasegate trace", RELEASE=traced.release_id)
+    monkeypatch.setenv("RELEASEGATE_WORKSPACE", str(coded.folder / "workspace"))
+    shutil.copy(identified.bundle / "delivery/university/data.csv", "leaked.csv")
+    for _ in range(2):
+        told = reader.follow("releasegate identify", RELEASE=identified.release_id, patient="record_id")
+        assert "the copy of university" in told
+    assert len(Path("people.csv").read_text().splitlines()) == 241
+    reader.follow("releasegate key rotate")
     assert reader.left == []
 
 
