@@ -154,9 +154,13 @@ class Workers:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Stop the processes; work that has not begun is dropped."""
+        """Stop the processes; work that has not begun is dropped.
+
+        Those that are idle end at once, and are waited for: where Python itself ends meanwhile, it may wake the thread
+        of an executor by a pipe that the thread has just closed, which ends in a traceback.
+        """
         for executor in self._all:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=executor in self._idle, cancel_futures=True)
 
 
 @contextmanager
