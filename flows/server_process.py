@@ -16,6 +16,8 @@ from datetime import timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from tasks.core.postponed import postpone
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -88,6 +90,9 @@ def main(descriptor: int, parent: int) -> None:
     gc.set_threshold(50_000, 20, 50)  # else an eighth of the time to start goes into the collector
     # Prefect reads the names of all time zones from the disk for each schedule that it loads, every minute.
     vars(zoneinfo)["available_timezones"] = cache(zoneinfo.available_timezones)
+    # For encrypted blocks and for PostgreSQL: 10 MiB that most servers never use.
+    postpone("cryptography.fernet", ("Fernet",))
+    postpone("asyncpg")
     import uvicorn  # noqa: PLC0415 - these take seconds, and the parent may die meanwhile
     from docket import Worker  # noqa: PLC0415
     from prefect.server.api import background_workers  # noqa: PLC0415
