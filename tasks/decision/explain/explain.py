@@ -202,7 +202,7 @@ def _at_stake(trial: Trial, gates: Sequence[GateResult]) -> tuple[AtStake | NotB
     return tuple(_at_stake_of(trial, gate) for gate in closed if gate.id in RISKS)
 
 
-_ELSEWHERE = "No record by its released cells alone: other columns, or other copies, tell more of somebody."
+_ELSEWHERE = "No record is at risk by its released cells alone; other columns or other copies add to the risk."
 
 
 def _at_stake_of(trial: Trial, gate: GateResult) -> AtStake | NotByClass:
