@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports import numbers
+from reports.document import listed
 from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnsFact
@@ -25,6 +26,8 @@ from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.masking.facts import MaskingFact
 from tasks.request.model import Measure, PopulationBasis, Role
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class GateRow:
@@ -36,6 +39,14 @@ class GateRow:
     """Around a figure that is an estimate; empty for exact ones, and where it would disclose a small count."""
     asked: str
     unit: str
+
+
+@dataclass(frozen=True)
+class WorseFigure:
+    """A figure of a gate that is not of the quasi-identifiers of the copy alone, and what makes it worse."""
+
+    figure: float
+    why: str
 
 
 @dataclass(eq=False)
@@ -133,6 +144,18 @@ class RecordView(FileView):
         """Places of the released columns in the attack; None where the stage did not finish."""
         fact = self.record.further.get("columns")
         return None if fact is None else ColumnsFact.model_validate(fact)
+
+    def worse(self, measure: Measure, figure: float) -> WorseFigure | None:
+        """The figure of a risk that other columns of the copy or other copies raise, where it is above ``figure``."""
+        columns, earlier = self.columns, self.record.earlier
+        told_by = columns.telling(field.name for field in self.fields(Role.QUASI)) if columns else ()
+        names = listed(dict.fromkeys(name for names, _ in told_by for name in names))
+        found = (
+            WorseFigure(columns.whole_row.get(measure, 0.0) if columns else 0.0, f"with what {names} also reveals"),
+            WorseFigure(earlier.figures.get(measure, 0.0) if earlier else 0.0, "with other copies in the same hand"),
+        )
+        worst = max(found, key=lambda one: one.figure)
+        return worst if worst.figure > figure * (1 + _ROUNDING) else None
 
     @cached_property
     def singling_out(self) -> SinglingOutFact | None:

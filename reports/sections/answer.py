@@ -73,9 +73,18 @@ def _who(view: RecordView) -> str:
     return said(
         f"A recipient who knows the method and everybody's {view.names(Role.QUASI)} identifies a record in a single "
         f"attempt with a probability of at most {write(informed)}.",
+        _beyond(view, informed),
         repeated,
         presence,
         _of_rows(view.events.known if view.events else None),
+    )
+
+
+def _beyond(view: RecordView, informed: float) -> str | None:
+    """Sentence on what else is in the copy, or in other copies, where that makes the probability higher."""
+    worse = view.worse(Measure.TRANSPARENT_MAXIMUM, informed)
+    return (
+        None if worse is None else f"{worse.why[0].upper()}{worse.why[1:]}, it is up to {numbers.risk(worse.figure)}."
     )
 
 

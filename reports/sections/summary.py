@@ -68,7 +68,7 @@ def judged(view: RecordView) -> Iterator[Block]:
 def _highest_risks(view: RecordView) -> Table:
     risk, informed = view.risk, Measure.TRANSPARENT_MAXIMUM
     before, after, journalist = risk.initial.prosecutor.maximum, risk.residual, risk.initial.journalist.maximum
-    rows = [
+    rows: list[tuple[str, float, float, Measure]] = [
         (
             "a prosecutor, who knows that a person is in the file",
             before,
@@ -91,17 +91,26 @@ def _highest_risks(view: RecordView) -> Table:
         title = "a sequential adversary, who makes repeated attempts"
         rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
 
-    def judged(measure: str) -> tuple[str, str]:
-        """Threshold and outcome of the gate."""
+    for row in tuple(rows):
+        _, first, _, measure = row
+        highest = max(figure for _, _, figure, of in rows if of is measure)
+        if row[2] == highest and (worse := view.worse(measure, highest)):
+            rows.insert(rows.index(row) + 1, (f"the same, {worse.why}", first, worse.figure, measure))
+
+    def judged(figure: float, measure: Measure) -> tuple[str, str]:
+        """Threshold and outcome of the gate, which judges the highest risk of its measure."""
         row = view.gate(measure)
         if row is None:
             return DASH, small("no gate")
-        return numbers.risk(row.gate.threshold), passed(yes=row.gate.passed, overridden=bool(row.gate.overridden))
+        threshold = numbers.risk(row.gate.threshold)
+        if figure < max(other for _, _, other, of in rows if of is measure):
+            return threshold, small("not the highest")
+        return threshold, passed(yes=row.gate.passed, overridden=bool(row.gate.overridden))
 
     return Table(
         "Highest risk of a record before and after, beside the threshold of the gate that judges it",
         "As seen by 46 | before 12r | after 12r | threshold 13r | gate 17",
-        [(who, numbers.risk(one), strong(numbers.risk(two)), *judged(measure)) for who, one, two, measure in rows],
+        [(who, numbers.risk(one), strong(numbers.risk(two)), *judged(two, measure)) for who, one, two, measure in rows],
     )
 
 

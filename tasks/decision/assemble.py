@@ -1,6 +1,6 @@
 """Putting one recipient's decision record together; a figure that no stage measured is empty and passes no gate."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
@@ -160,7 +160,7 @@ class Findings:
 
 _ROUNDING = 1e-9
 _ONE_HAND = "The figure is of this copy and others in the same hand together."
-_WHOLE_ROW = "The figure is of the classes that the whole released row leaves."
+_WHOLE_ROW = "The figure is of the classes that the whole released row leaves: {} {} values of quasi-identifiers."
 _EVENTS = "The figure is of the attributes of rows."
 
 
@@ -170,15 +170,17 @@ def gates_before_writing(
     """Every gate that can be judged before a file is written; those that an officer has overridden are marked."""
     earlier = findings.earlier
     columns, events = findings.fact(COLUMNS), findings.fact(EVENTS)
+    told_by = _names_of(columns.telling(request.quasi_identifiers)) if columns else ()
+    whole_row = _WHOLE_ROW.format(" and ".join(told_by), "reveals" if len(told_by) == 1 else "reveal")
     gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
-    for figures, why in (
-        (earlier and earlier.figures, _ONE_HAND),
-        (columns and columns.whole_row, _WHOLE_ROW),
-        (events and events.figures, _EVENTS),
+    for figures, why, names in (
+        (earlier and earlier.figures, _ONE_HAND, ()),
+        (columns and columns.whole_row, whole_row, told_by),
+        (events and events.figures, _EVENTS, ()),
     ):
         if figures:
             others = judge_gates(request.policy.gates, {Measure(name): one for name, one in figures.items()})
-            gates = tuple(_worse(*pair, why) for pair in zip(gates, others, strict=True))
+            gates = tuple(_worse(*pair, why, names) for pair in zip(gates, others, strict=True))
     return (
         validation_gate(findings.validation),
         agreement_gate(recipient.agreement, utc_day(circumstances.decided_at)),
@@ -188,7 +190,11 @@ def gates_before_writing(
     )
 
 
-def _worse(alone: GateResult, together: GateResult, why: str) -> GateResult:
+def _names_of(pairs: Iterable[tuple[tuple[str, ...], str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names, _ in pairs for name in names))
+
+
+def _worse(alone: GateResult, together: GateResult, why: str, columns: tuple[str, ...]) -> GateResult:
     """The result of a gate with the worse figure, of the copy alone or seen together with something else."""
     if alone.measured is None or together.measured is None:
         return alone
@@ -196,7 +202,9 @@ def _worse(alone: GateResult, together: GateResult, why: str) -> GateResult:
     rounding = _ROUNDING * abs(alone.measured)
     if sign * together.measured <= sign * alone.measured + rounding:
         return alone
-    return together.model_copy(update={"alone": alone.measured, "because": f"{alone.because} {why}"})
+    own = alone.measured if alone.alone is None else alone.alone
+    because = f"{alone.because} {why}"
+    return together.model_copy(update={"alone": own, "because": because, "columns": alone.columns + columns})
 
 
 def are_open(gates: Collection[GateResult]) -> bool:

@@ -61,7 +61,10 @@ class GateResult(Fact):
     evidence_sha256: Sha256 | None = None
     alone: float | None = Field(
         default=None,
-        description="Figure of the copy by itself, where earlier copies in the same hand make it worse; else None.",
+        description="Figure without the other columns or copies that make it worse; None where none does.",
+    )
+    columns: tuple[str, ...] = Field(
+        default=(), description="Other released columns that make the figure worse; empty where none does."
     )
     overridden: GateOverride | None = Field(
         default=None, description="Of a failed gate: who answers for it. None where it passed, or blocks."

@@ -10,7 +10,7 @@ from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.columns.dependence import Codes, entropy
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.columns.places import ColumnTable, distinct_share, places
-from tasks.assessments.columns.whole_row import telling, whole_row_figures
+from tasks.assessments.columns.whole_row import whole_row_figures
 from tasks.candidate.candidate import Candidate
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Events, Prepared
@@ -165,7 +165,7 @@ class ColumnsAssessment(Assessment[ColumnsFact]):
         fact = candidate.known.get(PLACES)
         if not isinstance(fact, ColumnsFact):
             fact = column_places(request, prepared, masked)
-        pairs = telling(fact, request.quasi_identifiers)
+        pairs = fact.telling(request.quasi_identifiers)
         if pairs:
             released = dict(column_table(request, prepared, masked).released)
             if prepared.events is not None:

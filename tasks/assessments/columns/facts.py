@@ -1,5 +1,6 @@
 """Facts of what released columns reveal, with findings and remedies in words."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pydantic import Field
@@ -52,7 +53,7 @@ class ColumnFinding(Fact):
             case Sign.LINKS:
                 said = f"links records, whose risks are measured one by one: {share} as many pseudonyms as records"
             case _:
-                said = f"is nearly unique: {share} as many distinct values as records"
+                said = f"has {share} as many distinct values as records"
         return f"{these} {said}"
 
 
@@ -109,4 +110,17 @@ class ColumnsFact(Fact):
         excused = {one.name for one in self.columns if one.excused}
         return tuple(
             one for one in self.columns if any(excused.isdisjoint(finding.columns) for finding in one.findings)
+        )
+
+    def telling(self, quasi_identifiers: Iterable[str]) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Released columns, or sets of them, each with one quasi-identifier that it tells or follows from."""
+        names = set(quasi_identifiers)
+        return tuple(
+            dict.fromkeys(
+                (finding.columns, finding.others[0])
+                for column in self.columns
+                for finding in column.findings
+                if finding.sign in (Sign.TELLS, Sign.TOLD, Sign.FOLLOWS) and len(finding.others) == 1
+                if finding.others[0] in names
+            )
         )

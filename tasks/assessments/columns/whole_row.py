@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.columns.dependence import NEARLY_CERTAIN, Codes, classes
-from tasks.assessments.columns.facts import ColumnsFact, Sign
 from tasks.assessments.combined.assessment import gate_figures as combined_figures
 from tasks.assessments.combined.assessment import released_table, score_figure, scores
 from tasks.assessments.combined.expected import expected_names, expected_of_rows
@@ -52,20 +51,6 @@ class PossibleValues:
     def hold(self, sets: Counts, values: Codes) -> Flags:
         """Whether sets hold values."""
         return np.isin(sets * self.leaves + values, self.held)
-
-
-def telling(fact: ColumnsFact, quasi_identifiers: Iterable[str]) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Released columns, or sets of them, each with one quasi-identifier that it tells or follows from."""
-    names = set(quasi_identifiers)
-    return tuple(
-        dict.fromkeys(
-            (finding.columns, finding.others[0])
-            for column in fact.columns
-            for finding in column.findings
-            if finding.sign in (Sign.TELLS, Sign.TOLD, Sign.FOLLOWS) and len(finding.others) == 1
-            if finding.others[0] in names
-        )
-    )
 
 
 def whole_row_figures(

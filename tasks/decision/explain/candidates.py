@@ -27,7 +27,6 @@ from tasks.assessments.assessment import Assessment
 from tasks.assessments.columns.assessment import PLACES, column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.columns.places import distinct_share
-from tasks.assessments.columns.whole_row import telling
 from tasks.assessments.registry import (
     ATTRIBUTE,
     COLUMNS,
@@ -233,7 +232,7 @@ class Candidates:
         if terms not in self._columns:
             self._columns[terms] = column_places(candidate.request, candidate.as_collected, candidate.masked)
         places = self._columns[terms]
-        if not telling(places, candidate.request.quasi_identifiers):
+        if not places.telling(candidate.request.quasi_identifiers):
             return places
         alike = (*terms, candidate.digest)
         if alike in self._columns:

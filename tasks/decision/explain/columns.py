@@ -5,7 +5,6 @@ from contextlib import suppress
 
 from tasks.assessments.attribute.assessment import disclosed_records
 from tasks.assessments.columns.facts import ColumnsFact
-from tasks.assessments.columns.whole_row import telling
 from tasks.assessments.linkage.holdings import known_numbers
 from tasks.assessments.registry import ATTRIBUTE, SINGLING_OUT
 from tasks.candidate.candidate import Candidate
@@ -78,7 +77,7 @@ def _at_fault(
     if measure is Measure.COLUMNS_UNPLACED:
         found = (one.name for one in columns.unplaced)
     elif columns.whole_row.get(measure.value) == now.figures[measure]:
-        found = (name for names, _ in telling(columns, request.quasi_identifiers) for name in names)
+        found = (name for names, _ in columns.telling(request.quasi_identifiers) for name in names)
     elif measure in ATTRIBUTE.gate_measures:
         found = disclosed_records(candidate, measure, threshold)[1]
     elif measure is Measure.LINKED_MASKED:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
-from tasks.assessments.columns.whole_row import occurs_firmly, telling, whole_row_figures
+from tasks.assessments.columns.whole_row import occurs_firmly, whole_row_figures
 from tasks.assessments.registry import COMBINED
 from tasks.assessments.sequential.assessment import judged_risks
 from tasks.candidate.candidate import Candidate
@@ -59,7 +59,7 @@ def test_columns_that_tell_a_quasi_identifier_are_counted() -> None:
             for name, found in columns.items()
         )
     )
-    assert telling(fact, ("age", "sex", "zip")) == (
+    assert fact.telling(("age", "sex", "zip")) == (
         (("years",), "age"),
         (("kin",), "sex"),
         (("kin",), "age"),
