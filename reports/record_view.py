@@ -147,15 +147,15 @@ class RecordView(FileView):
 
     def worse(self, measure: Measure, figure: float) -> WorseFigure | None:
         """The figure of a risk that other columns of the copy or other copies raise, where it is above ``figure``."""
-        columns, earlier = self.columns, self.record.earlier
-        told_by = columns.telling(field.name for field in self.fields(Role.QUASI)) if columns else ()
-        names = listed(dict.fromkeys(name for names, _ in told_by for name in names))
-        found = (
-            WorseFigure(columns.whole_row.get(measure, 0.0) if columns else 0.0, f"with what {names} also reveals"),
-            WorseFigure(earlier.figures.get(measure, 0.0) if earlier else 0.0, "with other copies in the same hand"),
-        )
-        worst = max(found, key=lambda one: one.figure)
-        return worst if worst.figure > figure * (1 + _ROUNDING) else None
+        found, columns, earlier = [], self.columns, self.record.earlier
+        if columns and measure in columns.whole_row:
+            told_by = columns.telling(field.name for field in self.fields(Role.QUASI))
+            names = listed(dict.fromkeys(name for names, _ in told_by for name in names))
+            found.append(WorseFigure(columns.whole_row[measure], f"with what {names} also reveals"))
+        if earlier and measure in earlier.figures:
+            found.append(WorseFigure(earlier.figures[measure], "with other copies in the same hand"))
+        worst = max(found, key=lambda one: one.figure, default=None)
+        return worst if worst and worst.figure > figure * (1 + _ROUNDING) else None
 
     @cached_property
     def singling_out(self) -> SinglingOutFact | None:

@@ -392,10 +392,11 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
         rows = ", ".join(str(row + 1) for row in checked.positions.get(found.id, ())[:5])
         where = f", rows {rows}" if rows else ""
         yield text(cross, found.column or "table", found.expectation, found.failed, found.checked, where)
+    number, (mark, style) = len(validation.checks), ("✗", "failed") if failed else ("✓", "passed")
+    passed = f'<span class="{style}">{mark}</span> {{}} of {{}} checks passed; a release measures the risk'
+    yield text(passed, number - len(failed), number)
     for column in checked.columns.unplaced:
         yield text('<span class="failed">✗</span> {}', column.advice)
-    number, (mark, style) = len(validation.checks), ("✗", "failed") if failed else ("✓", "passed")
-    yield text(f'<span class="{style}">{mark}</span> {{}} of {{}} checks passed', number - len(failed), number)
 
 
 def _role(attribute: Attribute) -> str:

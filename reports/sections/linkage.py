@@ -100,7 +100,7 @@ def intruder(view: FileView, fact: LinkageFact) -> str:
     """Knowledge of the intruder in words: the source file, the quasi-identifiers, or some of the columns."""
     known, released = (
         set(fact.known),
-        {name for name, role in view.roles.items() if role not in (Role.DIRECT, Role.PSEUDONYM)},
+        {name for name, role in view.roles.items() if Role(role).delivered and role != Role.PSEUDONYM},
     )
     if known == released:
         return "an intruder who holds the original file"

@@ -192,6 +192,8 @@ def _dates_and_ages(view: RecordView) -> Finding:
 def _other(view: RecordView) -> Finding:
     key = "" if view.record.pseudonyms else ", the record key among them"
     removed = f"Columns removed as direct identifiers{key}: {view.names(Role.DIRECT)}."
+    if view.fields(Role.WITHHELD):
+        removed += f" Withheld: {view.names(Role.WITHHELD)}."
     if view.fields(Role.UNREVIEWED):
         removed += f" Withheld because nobody has reviewed them: {view.names(Role.UNREVIEWED)}."
     if view.record.pseudonyms:

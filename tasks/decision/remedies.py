@@ -62,8 +62,8 @@ def _of_revealing(names: Sequence[str]) -> str:
     one = len(names) == 1
     made = "make it a quasi-identifier with a hierarchy" if one else "make them quasi-identifiers with hierarchies"
     return (
-        f"{' and '.join(names)} {'reveals' if one else 'reveal'} generalized values, so that groups are smaller than they "
-        f"seem: withhold {'it' if one else 'them'} (role: withheld), or {made}."
+        f"{' and '.join(names)} {'reveals' if one else 'reveal'} generalized values, so that groups are smaller than "
+        f"they seem: withhold {'it' if one else 'them'} (role: withheld), or {made}."
     )
 
 

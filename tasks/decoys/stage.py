@@ -252,7 +252,7 @@ def refuse_repeated_identifiers(frame: pd.DataFrame, request: ReleaseRequest) ->
                 where=f"column {name}",
                 expected="an identifier of its own in each record",
                 got=f"{repeated} records whose identifier an earlier record has",
-                fix="withhold the column (role: direct identifier), or leave the decoys out",
+                fix="withhold the column (role: withheld), or leave the decoys out",
             )
 
 

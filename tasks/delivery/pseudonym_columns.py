@@ -43,7 +43,7 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
                 where=f"column {name}",
                 expected="an identifier in every record, and different ones of decoys",
                 got="missing or equal ones",
-                fix="complete the column, or withhold it (role: direct identifier); of a release that continues a "
+                fix="complete the column, or withhold it (role: withheld); of a release that continues a "
                 "version without pseudonyms it has to be withheld",
             )
     return pseudonyms_of(candidate.request, scope, values)

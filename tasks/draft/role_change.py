@@ -14,7 +14,7 @@ from tasks.request.model import Role, SafeHarborRule, ValueType
 from tasks.validation.values import EncodedColumn
 
 _KEPT = {
-    "safe_harbor": (Role.QUASI, Role.DIRECT),
+    "safe_harbor": (Role.QUASI, Role.DIRECT, Role.WITHHELD),
     "hierarchy": (Role.QUASI,),
     "weight": (Role.QUASI,),
     "sensitivity": (Role.SENSITIVE, Role.QUASI),
@@ -23,7 +23,7 @@ _KEPT = {
     "pseudonym": (Role.PSEUDONYM,),
     "text": (Role.TEXT,),
     "confirmed": tuple(role for role in Role if role is not Role.UNREVIEWED),
-    "date": (Role.SENSITIVE, Role.INSENSITIVE, Role.DIRECT),
+    "date": (Role.SENSITIVE, Role.INSENSITIVE, Role.DIRECT, Role.WITHHELD),
 }
 """Terms that only some roles may have."""
 

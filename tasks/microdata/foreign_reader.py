@@ -81,10 +81,18 @@ def _statistical(kind: str, encoding: str, path: Path) -> pa.Table:
         "spss": pyreadstat.read_sav,
     }
     frame, about = readers[kind](str(path), **({"encoding": encoding} if encoding else {}))
-    columns = [pa.array(_typed(list(frame.iloc[:, place]))) for place in range(frame.shape[1])]
+    single = [about.readstat_variable_types.get(name) == "float" for name in about.column_names]
+    columns = [pa.array(_typed(_cells(frame.iloc[:, place], single[place]))) for place in range(frame.shape[1])]
     labels = {name: label for name, label in about.column_names_to_labels.items() if label}
     table = pa.table(columns, names=[str(name) for name in about.column_names])
     return table.replace_schema_metadata({LABELS: json.dumps(labels)})
+
+
+def _cells(column: Any, single: bool) -> list[Any]:
+    """The cells of a column of pandas; numbers of single precision with the digits that tell them apart, no more."""
+    if single and column.dtype.kind == "f":
+        column = column.astype("float32").astype(str).astype("float64")
+    return list(column)
 
 
 def _workbook(path: Path, sheet: str) -> pa.Table:

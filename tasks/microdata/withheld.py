@@ -29,7 +29,7 @@ def withheld_columns(
     """
     for name, (codes, levels) in direct.items():
         attribute = request.attributes[name]
-        if attribute.role not in (Role.DIRECT, Role.PSEUDONYM) or name in (
+        if attribute.role not in (Role.DIRECT, Role.WITHHELD, Role.PSEUDONYM) or name in (
             request.dataset.record_id,
             request.person_id,
             *request.table_keys,

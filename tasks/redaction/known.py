@@ -202,7 +202,7 @@ class _Column:
 
 def _columns(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[_Column]:
     """Identifiers first, so that a word that is also a quasi-identifier's is taken for an identifier."""
-    for role in (Role.DIRECT, Role.PSEUDONYM, Role.QUASI):
+    for role in (Role.DIRECT, Role.WITHHELD, Role.PSEUDONYM, Role.QUASI):
         for name, attribute in request.attributes.items():
             numbers = role is not Role.QUASI and attribute.type is not ValueType.DATE
             if attribute.role is role and (numbers or attribute.type is ValueType.TEXT):

@@ -38,5 +38,5 @@ def check_language(words: Words, language: str, column: str) -> None:
             expected=f"common words of “{language}”, more than those of any other language and at least "
             f"{LEAST_SHARE:.0%} of all words",
             got="fewer",
-            fix="withhold the column (role: direct identifier); the recall of the scanner is not measured for it",
+            fix="withhold the column (role: withheld); the recall of the scanner is not measured for it",
         )

@@ -18,6 +18,8 @@ class Role(StrEnum):
     QUASI = "quasi-identifier"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+    WITHHELD = "withheld"
+    """Does not leave, for whatever reason; sought in other columns and text as an identifier is."""
     UNREVIEWED = "unreviewed"
     """Nobody has judged the column yet, so it is withheld."""
     PSEUDONYM = "pseudonym"
@@ -40,6 +42,7 @@ class Role(StrEnum):
         """Treatment of a column whose values never leave; empty where they do."""
         return {
             Role.DIRECT: "removed",
+            Role.WITHHELD: "withheld",
             Role.UNREVIEWED: "withheld: nobody has reviewed it",
             Role.PSEUDONYM: "replaced by a pseudonym",
             Role.TEXT: "redacted",
@@ -375,7 +378,7 @@ class TextTerms(RequestPart):
             lambda one: one.language not in MEASURED_LANGUAGES,
             "language",
             got="another language",
-            fix="withhold the column (role: direct identifier)",
+            fix="withhold the column (role: withheld)",
         ),
     )
 

@@ -296,7 +296,7 @@ class ReleaseRequest(RequestPart):
         Rule(
             "masking takes sensitive or insensitive attributes",
             lambda one: _first((place, name not in one.as_they_are) for name, place in _masked(one)),
-            got="a column with the role “direct identifier”, “quasi-identifier”, “pseudonym” or “unreviewed”",
+            got="a column with the role “direct identifier”, “quasi-identifier” or “pseudonym”, or a withheld one",
             fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
         ),
         Rule(

@@ -22,12 +22,12 @@ TEXT_RULES: tuple[Rule[Any], ...] = (
         lambda one: bool(one.texts) and bool(_unlimited(one)),
         "policy.gates",
         got=lambda one: f"no gate on {listed(_unlimited(one))}",
-        fix="state in the policy how much may be missed and may remain, or withhold the text (role: direct identifier)",
+        fix="state in the policy how much may be missed and may remain, or withhold the text (role: withheld)",
     ),
     Rule(
         "decoys have no text that nobody could tell from real text",
         lambda one: decoys_asked(one) if one.texts else None,
         got=lambda one: f"decoys beside the column {one.texts[0]}",
-        fix="remove the decoys, or withhold the text (role: direct identifier)",
+        fix="remove the decoys, or withhold the text (role: withheld)",
     ),
 )

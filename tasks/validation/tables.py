@@ -108,7 +108,7 @@ class FileTables:
     @cached_property
     def identifiers(self) -> list[pd.Series]:
         """The direct identifiers, but for categories that are withheld: their words name nobody."""
-        roles = Role.DIRECT, Role.PSEUDONYM
+        roles = Role.DIRECT, Role.WITHHELD, Role.PSEUDONYM
         columns = [self.frame[name] for name, one in self.request.attributes.items() if one.role in roles]
         return [one for one in columns if one.nunique() > min(_CATEGORIES, self.people / _OF_EACH)]
 

@@ -42,9 +42,41 @@ def test_numbers_are_to_be_masked_and_words_are_not() -> None:
     changed = records.changed(_closed(record, "singling_out.population_share"), fields=kinds)
     (sentence,) = remedies(changed)
     assert "mask numbers that somebody can know" in sentence
-    words = tuple(one.model_copy(update={"type": "text"}) for one in record.fields)
+    plain = {"type": "text", "treatment": "released as collected"}
+    words = tuple(one.model_copy(update=plain) for one in record.fields)
     (sentence,) = remedies(records.changed(changed, fields=words))
     assert "mask" not in sentence
+
+
+def test_numbers_are_written_as_a_request_takes_them_and_masked_ones_are_not_to_be_masked_again() -> None:
+    record = _closed(records.blocked(), "linkage.masked_share")
+    first, second, *_ = _beside(record)
+    treatments = {first: "masked (mdav)", second: "released as collected"}
+    fields = tuple(
+        one.model_copy(update={"type": "number", "treatment": treatments[one.name], "known_probability": 1.0})
+        for one in record.fields
+        if one.name in treatments
+    )
+    assert remedies(records.changed(record, fields=fields)) == (
+        f"Of {first}, {second}: mask numbers that somebody can know, in large groups (“masking: [{{attributes: "
+        f"[{second}], method: mdav, k: 200}}]”); take a larger k for {first}, which is not enough as masked; withhold "
+        "the others (role: withheld).",
+    )
+
+
+@pytest.mark.parametrize(("alone", "larger"), [(0.08, False), (0.2, True)])
+def test_columns_that_raise_a_figure_are_named_and_larger_groups_only_where_these_are_not_all(
+    alone: float, larger: bool
+) -> None:
+    record = _closed(records.blocked(), "transparent.maximum_risk")
+    (gate,) = record.gates
+    raised = gate.model_copy(update={"threshold": 0.09, "measured": 1.0, "alone": alone, "columns": ("futime",)})
+    first, *rest = remedies(records.changed(record, gates=(raised,)))
+    assert first == (
+        "futime reveals generalized values, so that groups are smaller than they seem: withhold it (role: withheld), "
+        "or make it a quasi-identifier with a hierarchy."
+    )
+    assert [one.startswith("Larger groups") for one in rest] == [True] * larger
 
 
 def test_of_figures_that_were_not_measured_nothing_is_said() -> None:
@@ -68,7 +100,7 @@ def test_conditions_and_passed_gates() -> None:
         ("linkage", "Of "),
         ("singling_out", "Of "),
         ("sequential", "A higher penalty"),
-        ("attribute", "Withhold or group"),
+        ("attribute", "Classes disclose"),
     ],
 )
 def test_every_measure_of_an_assessment_has_its_remedy(assessment: str, begins: str) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reports.numbers import risk
 from tasks.decision.record import Verdict
+from tests.support.brief_reports import whole_report
 from tests.support.examples import quick_and_slow
 from tests.support.world import (
     COLUMNS,
@@ -22,7 +24,7 @@ from tests.support.world import (
 )
 
 EXCUSE = {"excused": {"by": "Dana Whitfield", "because": "Recipients have it from us already."}}
-WITHHOLD: dict[str, Any] = {"role": "direct identifier", "known_probability": None}
+WITHHOLD: dict[str, Any] = {"role": "withheld", "known_probability": None}
 Cells = Callable[[int, Row, np.random.Generator], dict[str, str]]
 
 
@@ -79,7 +81,7 @@ CASES: dict[str, tuple[Cells, dict[str, dict[str, Any]], str]] = {
     "nearly unique text": (
         lambda n, _row, _draw: {"mark": f"mark {chr(97 + n % 26)}{chr(97 + n // 26)}"},
         {"mark": {"role": "insensitive"}},
-        "mark is nearly unique",
+        "as many distinct values as records",
     ),
 }
 
@@ -120,7 +122,7 @@ def test_what_tells_of_people_is_blocked_until_the_remedy_is_taken(
     named = {one["name"]: one for one in found.document["columns"]}
     assert any(finding in sentence for one in named.values() for sentence in one["finding"]), named
     column = found.document["unplaced"][0]
-    assert named[column]["remedy"].startswith(f"withhold {column} (role: direct identifier)")
+    assert named[column]["remedy"].startswith(f"withhold {column} (role: withheld)")
     verdict, reasons = judged(world, engine)
     assert verdict is Verdict.BLOCKED
     assert finding in reasons
@@ -165,7 +167,7 @@ def test_a_nearly_unique_number_is_masked(world: World, engine: Any, releasegate
     asked(world, attributes, masking=[weak])
     assert releasegate("check", world.request, "--workspace", world.workspace.root, "--json").document["unplaced"]
     asked(world, attributes, masking=[{"attributes": ["cost"], "method": "individual-ranking", "k": 5}])
-    assert "nearly unique" not in judged(world, engine)[1]
+    assert "distinct values as records" not in judged(world, engine)[1]
     found = releasegate("check", world.request, "--workspace", world.workspace.root, "--json")
     assert (found.code, found.document["unplaced"]) == (0, [])
 
@@ -212,4 +214,8 @@ def test_generalization_that_an_excused_column_undoes_does_not_pass(world: World
     assert before.decision is Verdict.APPROVED
     assert figures[1].alone == figures[0].measured
     assert figures[1].measured > figures[0].measured
-    assert "whole released row" in figures[1].because
+    assert "whole released row leaves: years reveals" in figures[1].because
+    assert figures[1].columns == ("years",)
+    text = whole_report(after).decode()
+    assert f"With what years also reveals, it is up to {risk(figures[1].measured)}." in text
+    assert "the same, with what years also reveals" in text

@@ -4,6 +4,7 @@ import datetime
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
@@ -129,6 +130,13 @@ def test_codes_and_what_is_missing_in_a_statistical_file(tmp_path: Path) -> None
     frame = pd.DataFrame({"sex": [1.0, 2.0, None], "share": [0.5, 1.0, None], "town": ["x", "", "z"]})
     pyreadstat.write_sav(frame, str(path), variable_value_labels={"sex": {1: "male", 2: "female"}})
     assert read(path, "spss") == [["sex", "share", "town"], ["1", "0.5", "x"], ["2", "1", None], [None, None, "z"]]
+
+
+def test_numbers_of_single_precision_have_the_digits_they_were_written_with(tmp_path: Path) -> None:
+    path = tmp_path / "wages.dta"
+    wages = np.array([0.378, 5.298, np.nan])
+    pd.DataFrame({"single_": wages.astype(np.float32), "double_": wages}).to_stata(path, write_index=False)
+    assert read(path, "stata") == [["single_", "double_"], ["0.378", "0.378"], ["5.298", "5.298"], [None, None]]
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ def remedied(base: Base, column: str, shown: str) -> dict[str, Any]:
     """A column's terms after the first remedy that ``check`` names."""
     if f"make {column} a quasi-identifier" in shown:
         return base.attributes[column]
-    assert f"withhold {column} (role: direct identifier)" in shown
+    assert f"withhold {column} (role: withheld)" in shown
     return {"role": "direct identifier"}
 
 

@@ -79,7 +79,7 @@ class ColumnFact(Fact):
     def remedy(self) -> str:
         """The smallest change of the request after which the column blocks no release, and the others."""
         *first, excuse = self.to_release
-        return ", ".join([*first, f"withhold {self.name} (role: direct identifier)", f"or {excuse}"])
+        return ", ".join([*first, f"withhold {self.name} (role: withheld)", f"or {excuse}"])
 
     @property
     def to_release(self) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def _closed(now: Judgement) -> Iterator[tuple[Measure, float]]:
 
 def _behind(trial: Trial, now: Judgement, gone: Sequence[str]) -> dict[Measure, tuple[str, ...]]:
     """Columns behind each closed gate where some are withheld, as ``now`` has been judged."""
-    request = levers.apply(trial.request, _changes(trial, gone, "role", Role.DIRECT.value))
+    request = levers.apply(trial.request, _changes(trial, gone, "role", Role.WITHHELD.value))
     candidate = trial.candidates.of(request, request.recipient(trial.recipient.id))
     columns = trial.candidates.columns(candidate)
     return {
@@ -111,7 +111,7 @@ def _enough(trial: Trial, names: list[str]) -> tuple[Flip | None, list[str]]:
         if len(names) > 1 and (flip := _withholding(trial, names)):
             return flip, names
         try:
-            left = trial.judge((*trial.renewal, *_changes(trial, names, "role", Role.DIRECT.value)))
+            left = trial.judge((*trial.renewal, *_changes(trial, names, "role", Role.WITHHELD.value)))
             behind = _behind(trial, left, names)
         except (DataError, RequestError, StageFailed):
             break
@@ -125,7 +125,7 @@ def _enough(trial: Trial, names: list[str]) -> tuple[Flip | None, list[str]]:
 def _withholding(trial: Trial, names: Sequence[str]) -> Flip | None:
     """The change of withholding some columns; None where it does not change the verdict, or other terms need them."""
     listed = " and ".join(names)
-    return _tried(trial, names, "role", f"role{'s' if len(names) > 1 else ''} of {listed}", Role.DIRECT.value)
+    return _tried(trial, names, "role", f"role{'s' if len(names) > 1 else ''} of {listed}", Role.WITHHELD.value)
 
 
 def _accepted(trial: Trial, names: Sequence[str]) -> Flip | NoFlip:

@@ -306,7 +306,7 @@ def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequ
 
 def _fitting(attribute: dict[str, Any], by: str) -> dict[str, Any]:
     """An attribute's terms after a change of one: withheld, it has none of a released one; an excuse has its parts."""
-    if attribute["role"] == Role.DIRECT:
+    if attribute["role"] in (Role.DIRECT, Role.WITHHELD):
         return {name: term for name, term in attribute.items() if name not in _OF_RELEASED}
     if attribute.get("excused") == ACCEPTED:
         return {**attribute, "excused": {"by": by, "because": "as explained"}}
