@@ -9,12 +9,13 @@ from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.request.model import NUMERIC, GroupLevels, PatternName, Role, ValueType
+from tasks.request.model import DEFAULT_GATES, NUMERIC, GroupLevels, PatternName, Role, ValueType, records_for
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
 from tasks.validation.scan import scan
 from tasks.validation.values import EncodedColumn, matches
@@ -52,6 +53,8 @@ class ColumnProfile:
         Share of the records with a value in which a direct identifier's pattern was found; found ones only.
     label
         Label that the program of the file gave the column; empty where there is none.
+    value_labels
+        Labels of coded values, by code, where a class of the default gates could be made of the records with it.
     like_numbers
         Whether whole numbers could be those of records: nearly without gaps, or nearly all of one length.
     """
@@ -67,6 +70,7 @@ class ColumnProfile:
     free_text_share: float
     patterns: Mapping[PatternName, float]
     label: str = ""
+    value_labels: Mapping[str, str] = field(default_factory=dict)
     like_numbers: bool = False
 
     @property
@@ -95,12 +99,15 @@ class ColumnProfile:
         return (*words, *times, *re.findall(r"\bcd[48]\b", self.name.lower().replace("_", " ")))
 
 
-def profile(name: str, column: EncodedColumn, label: str = "") -> ColumnProfile:
+def profile(
+    name: str, column: EncodedColumn, label: str = "", value_labels: Mapping[str, str] = MappingProxyType({})
+) -> ColumnProfile:
     """The figures of a column."""
     held = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     present = int(held.sum())
     kind = _type(column)
     lengths = column.values.str.len().to_numpy(dtype=np.int64)
+    often = set(map(str, column.values[held >= records_for(DEFAULT_GATES[0].threshold)])) if value_labels else ()
     shares = {name: _share(mask, held) for name, mask in scan(column.values, kind).items()}
     return ColumnProfile(
         name=name,
@@ -114,6 +121,7 @@ def profile(name: str, column: EncodedColumn, label: str = "") -> ColumnProfile:
         free_text_share=_share(lengths > _FREE_TEXT_LENGTH, held),
         patterns={pattern: share for pattern, share in shares.items() if share},
         label=label,
+        value_labels={code: label for code, label in value_labels.items() if code in often},
         like_numbers=kind is ValueType.INTEGER and _like_numbers(column.values),
     )
 
