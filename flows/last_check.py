@@ -73,9 +73,10 @@ def check_copies(
         if record.pseudonyms is not None:
             # A copy whose crosswalk is missing or changed could not be traced by its pseudonyms.
             Vault.beside(run.key).check_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
-        listed = LastCheck(content, copy, record, decoys, order, pseudonyms).make()
+        check = LastCheck(content, copy, record, decoys, order, pseudonyms)
+        checked = replace(files, listed=check.make(), labels=check.labels)
         return_memory()
-        return replace(files, listed=listed)
+        return checked
 
     with ThreadPoolExecutor(1 if bench.is_large else _AT_ONCE) as threads:
         return list(threads.map(with_groups, recipients))

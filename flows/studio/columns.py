@@ -148,11 +148,19 @@ def shown_columns(
                 masking="" if masking is None else masking.in_words,
                 problems=(*problems, *masking_problems(read, name), *found.get(name, ())),
                 profile=None if column is None else column.profile,
-                held=None if column is None else distribution(column.profile, column.values, _role(role), least),
+                held=None
+                if column is None
+                else distribution(column.profile, column.values, _role(role), least, labels_of(attribute)),
                 is_asked=attribute.get(_KNOWN) == _ASKED,
             )
         )
     return shown
+
+
+def labels_of(attribute: object) -> dict[str, str]:
+    """Labels of coded values as an attribute of a document states them; what is no text is left to the request."""
+    given = attribute.get("labels") if isinstance(attribute, dict) else None
+    return {code: label for code, label in given.items() if isinstance(label, str)} if isinstance(given, dict) else {}
 
 
 def _is_of(path: str, attributes: str, name: str) -> bool:

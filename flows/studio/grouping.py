@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ class GroupedValue:
     value: str
     records: int
     group: str
+    meaning: str = ""
+    """Label of a coded value."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,10 @@ class Grouping:
     rare_group: str
 
 
-def grouping(tree: Hierarchy, column: FileColumn, least: int) -> Grouping:
-    """The values of a hierarchy with their groups at its first level above them.
+def grouping(
+    tree: Hierarchy, column: FileColumn, least: int, labels: Mapping[str, str] = MappingProxyType({})
+) -> Grouping:
+    """The values of a hierarchy, of which some may have labels, with their groups at its first level above them.
 
     Values that fewer than ``least`` records have are not shown: they are one group.
     """
@@ -57,7 +62,13 @@ def grouping(tree: Hierarchy, column: FileColumn, least: int) -> Grouping:
     of_rest = {one for one in label[len(shown) :] if one != TOP}
     return Grouping(
         tuple(
-            GroupedValue(number, value, records, "" if group in (value, tree.labels[-1][0]) else group)
+            GroupedValue(
+                number,
+                value,
+                records,
+                "" if group in (value, tree.labels[-1][0]) else group,
+                labels.get(value, ""),
+            )
             for number, ((value, records, _), group) in enumerate(zip(shown, label, strict=False))
         ),
         len(rest),

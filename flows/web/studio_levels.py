@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from flows.studio.column_terms import column_changes, column_terms
-from flows.studio.columns import ShownColumn
+from flows.studio.columns import ShownColumn, labels_of
 from flows.studio.grouping import Grouping, grouped, grouping, source_changes
 from flows.studio.masking import masking_of
 from flows.studio.quick import LevelGroups, changed
@@ -91,7 +91,8 @@ def _grouping(shown: ShownProject, column: ShownColumn, form: SubmittedForm | No
     files, unreadable = shown.files()
     if column.name not in files:
         raise unreadable or _mistaken()
-    found = grouping(shown.studio.quick.tree(_trial(shown, {}), column.name), files[column.name], shown.least)
+    tree, attribute = shown.studio.quick.tree(_trial(shown, {}), column.name), shown.read.value(column.place)
+    found = grouping(tree, files[column.name], shown.least, labels_of(attribute))
     if form is None:
         return found
     values = tuple(replace(one, group=form.text(f"group.{one.number}")) for one in found.values)

@@ -7,7 +7,7 @@ ledger: it is given bytes.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -217,12 +217,29 @@ class LastCheck:
             )
         }
 
+    @cached_property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """Labels of coded values by column: of the values that occur in the file, or are listed with it."""
+        request, found = self.copy.request, dict[str, dict[str, str]]()
+        for name in request.delivered:
+            given = request.attributes[name].labels or {}
+            shown = {row[0] for row in self._listed[name]} if name in self._listed else set(self._found[name][1])
+            if own := {code: label for code, label in given.items() if code in shown}:
+                found[name] = own
+        return found
+
     def _identifying(self, name: str) -> bool:
         """Whether a cell of a column, or a group that is listed with it, looks like an identifier."""
-        request, is_quasi = self.copy.request, name in self.copy.request.quasi_identifiers
-        texts = {label for row in self._listed[name] for label in row} if is_quasi else None
-        distinct = pd.Series(self._found[name][1] if texts is None else sorted(texts), dtype="str")
-        patterns = scanned(request, request.attributes[name], labels=is_quasi)
+        is_quasi = name in self.copy.request.quasi_identifiers
+        texts = {label for row in self._listed[name] for label in row} if is_quasi else self._found[name][1]
+        return self._identifies(name, texts, labels=is_quasi) or self._identifies(
+            name, self.labels.get(name, {}).values(), labels=True
+        )
+
+    def _identifies(self, name: str, texts: Iterable[str], *, labels: bool) -> bool:
+        """Whether a text of a column looks like an identifier: a value as collected, or a label of values."""
+        request, distinct = self.copy.request, pd.Series(list(dict.fromkeys(texts)), dtype="str")
+        patterns = scanned(request, request.attributes[name], labels=labels)
         if set(patterns.values()) & set(TEXT_PATTERNS.values()):
             distinct = readable(distinct)
         return any(matches(distinct, regex).any() for regex in patterns.values())

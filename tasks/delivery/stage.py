@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import canonical_json
@@ -68,6 +69,8 @@ class RecipientFiles:
     """SHA-256 of each of these files, as the stage that wrote it says."""
     listed: Mapping[str, ListedRows] = field(default_factory=dict)
     """Groups of each quasi-identifier that go with a delivery."""
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Labels of coded values that go with it, by column."""
     tables: Mapping[str, Path] = field(default_factory=dict)
     """Files of further tables, by name."""
 
@@ -157,7 +160,9 @@ def delivered_files(request: ReleaseRequest, files: RecipientFiles) -> dict[str,
     if files.tables.keys() != request.tables.keys():
         raise no_file(files)
     dictionaries = {
-        dictionary_file(table): canonical_json(dictionary(request, record.fields, record.delivery, table))
+        dictionary_file(table): canonical_json(
+            dictionary(request, record.fields, record.delivery, table, {} if keys else files.labels)
+        )
         for table in paths
     }
     stated = {one.table: one.file for one in record.delivery.tables} or {None: record.delivery.file}
@@ -169,10 +174,15 @@ def delivered_files(request: ReleaseRequest, files: RecipientFiles) -> dict[str,
 
 
 def dictionary(
-    request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery: DeliveryFact, table: str | None = None
+    request: ReleaseRequest,
+    fields: tuple[FieldFact, ...],
+    delivery: DeliveryFact,
+    table: str | None = None,
+    labels: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> dict[str, object]:
     """Description of the released columns of a table: meaning, type, treatment. No figure of risk and no threshold.
 
+    `labels` of coded values tell which values occur, so they are left out beside an encrypted file.
     Text of the request is marked against formulas as the file is; names of columns are as in the file.
     """
     by_name = {field.name: field for field in fields}
@@ -193,6 +203,7 @@ def dictionary(
                 "description": marked(request.attributes[name].description or ""),
                 "treatment": _treatment(request, name, by_name[name], SUFFIX if delivery.encrypted_to else ""),
                 **_listed(request, name),
+                **({"labels": {code: marked(label) for code, label in labels[name].items()}} if name in labels else {}),
                 **({} if request.dataset.person is None else {"of": request.attributes[name].of}),
             }
             for name, own in delivered_columns(request, table).items()

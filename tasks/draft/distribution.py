@@ -1,7 +1,9 @@
 """What a column holds, for the steward of the file: counts of values, those of few records together."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,8 @@ class Bar:
 
     label: str
     records: int
+    meaning: str = ""
+    """Label of a coded value."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,14 @@ class Distribution:
         return max([1, self.rest, *(bar.records for bar in self.bars)])
 
 
-def distribution(profile: ColumnProfile, column: EncodedColumn, role: Role, least: int) -> Distribution:
-    """Count a column's values.
+def distribution(
+    profile: ColumnProfile,
+    column: EncodedColumn,
+    role: Role,
+    least: int,
+    labels: Mapping[str, str] = MappingProxyType({}),
+) -> Distribution:
+    """Count a column's values, of which some may have labels.
 
     Values of identifiers and text are not shown. Numbers and days with more than ``MOST_BARS`` values are counted in
     ranges, other values one by one, those of most records first. Whatever has fewer than ``least`` records is counted
@@ -57,7 +67,7 @@ def distribution(profile: ColumnProfile, column: EncodedColumn, role: Role, leas
     else:
         counted = counts.sort_values(ascending=False, kind="stable").head(MOST_BARS)
     shown = counted[counted >= least]
-    bars = tuple(Bar(str(label), int(records)) for label, records in shown.items())
+    bars = tuple(Bar(str(label), int(records), labels.get(str(label), "")) for label, records in shown.items())
     rest = 0 if role in _UNSHOWN else int(counts.sum()) - int(shown.sum())
     return Distribution(bars, rest, profile.missing)
 

@@ -29,6 +29,7 @@ _SETS_SHOWN = (2, 3)
 _UNQUOTED = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z_][a-z0-9_./-]*", re.IGNORECASE)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _QUOTED, _PLAIN = re.compile(r'"([^"\\]*)"'), re.compile(f"{_UNQUOTED.pattern}|{_DAY.pattern}", re.IGNORECASE)
+_UNLABELLED = (Role.DIRECT, Role.PSEUDONYM, Role.TEXT)
 _IN_SHORT = {COUNTED: "counted", LACKING: "not counted", UNCLEAR: "unclear"}
 _KNOWN = "known_probability"
 _ASKED = "“?”: 0 if nobody outside can know it, 1 if somebody can"
@@ -218,6 +219,8 @@ def _line(
     described = blanks.answer((*place, "description")) or column.label
     if described:
         terms["description"] = json.dumps(described, ensure_ascii=False)
+    if column.value_labels and one.role not in _UNLABELLED:
+        terms["labels"] = json.dumps(dict(column.value_labels), ensure_ascii=False)
     if one.role is Role.SENSITIVE and one.sensitivity < 1:
         terms["sensitivity"] = f"{{attribute: {one.sensitivity:g}}}"
     if hierarchy is not None:

@@ -32,6 +32,7 @@ from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
 from tasks.validation.values import EncodedColumn, encode, matches
 
 LONGEST_NAME = 120
+_MOST_LABELS = 100
 """Characters of a column's name, past which it is taken for a cell of data."""
 
 
@@ -113,14 +114,29 @@ def profiled(source: Source) -> ProfiledFile:
     given = {name: frame.iloc[:, position] for position, name in enumerate(names)}
     marks = missing_marks(given.values())
     columns = {name: encoded(column, marks) for name, column in given.items()}
-    profiles = {name: profile(name, column, label_of(frame, name)) for name, column in columns.items()}
+    profiles = {
+        name: profile(name, column, label_of(frame, name), value_labels_of(frame, name))
+        for name, column in columns.items()
+    }
     return ProfiledFile(source.path, source.form, marks, columns, profiles)
 
 
 def label_of(frame: pd.DataFrame, name: str) -> str:
     """Label that the program of a file gave a column, in one line; empty where it is none that a report may print."""
     label = " ".join(str(frame.attrs.get("labels", {}).get(name, "")).split())
-    return label if label.isprintable() and len(label) <= LONGEST_NAME else ""
+    return label if _can_be_printed(label) else ""
+
+
+def value_labels_of(frame: pd.DataFrame, name: str) -> dict[str, str]:
+    """Labels of a column's coded values, each in one line; none where there are many, or one cannot be printed."""
+    given = frame.attrs.get("value_labels", {}).get(name, {})
+    labels = {code: " ".join(label.split()) for code, label in given.items()}
+    few = len(labels) <= _MOST_LABELS
+    return labels if few and all(text and _can_be_printed(text) for pair in labels.items() for text in pair) else {}
+
+
+def _can_be_printed(text: str) -> bool:
+    return text.isprintable() and len(text) <= LONGEST_NAME
 
 
 def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = NOTHING_STATED) -> Draft:

@@ -26,6 +26,7 @@ from tasks.draft.draft import (
     profiled,
     shared_columns,
     tables_of,
+    value_labels_of,
 )
 from tasks.draft.people import of_rows
 from tasks.draft.places import with_places
@@ -95,7 +96,10 @@ class ProfiledFolder:
             for table, one in full.items()
         }
         profiles = {
-            table: {name: profile(name, one, label_of(full[table].frame, name)) for name, one in held.items()}
+            table: {
+                name: profile(name, one, label_of(frame := full[table].frame, name), value_labels_of(frame, name))
+                for name, one in held.items()
+            }
             for table, held in columns.items()
         }
         structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])

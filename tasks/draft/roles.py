@@ -5,14 +5,17 @@ insensitive. People decide, and the reasons let them disagree.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.request.model import NUMERIC, GroupLevels, PatternName, Role, ValueType
+from tasks.request.model import DEFAULT_GATES, NUMERIC, GroupLevels, PatternName, Role, ValueType, records_for
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
 from tasks.validation.scan import scan
 from tasks.validation.values import EncodedColumn, matches
@@ -25,6 +28,7 @@ YEAR = r"^(?:18|19|20)[0-9]{2}\Z"
 _FREE_TEXT_LENGTH = 40
 _HUMPS = re.compile(r"(?<=[a-zà-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-ZÀ-ÖØ-Þ])(?=[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ])")
 """Where a word begins inside a name, as in raceGroup and ICDCode."""
+_TIMES = re.compile(r"(?<=.)(?:time|days|weeks|months)\Z")
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,10 @@ class ColumnProfile:
         Share of the records with a value in which a direct identifier's pattern was found; found ones only.
     label
         Label that the program of the file gave the column; empty where there is none.
+    value_labels
+        Labels of coded values, by code, where a class of the default gates could be made of the records with it.
+    like_numbers
+        Whether whole numbers could be those of records: nearly without gaps, or nearly all of one length.
     """
 
     name: str
@@ -62,6 +70,8 @@ class ColumnProfile:
     free_text_share: float
     patterns: Mapping[PatternName, float]
     label: str = ""
+    value_labels: Mapping[str, str] = field(default_factory=dict)
+    like_numbers: bool = False
 
     @property
     def distinct_ratio(self) -> float:
@@ -83,15 +93,21 @@ class ColumnProfile:
     def words(self) -> tuple[str, ...]:
         """Words of the column's name, in small letters."""
         parts = re.findall(r"[^\W\d_]+|[0-9]+", self.name)
-        return tuple(word.lower() for part in parts for word in _HUMPS.split(part))
+        words = [word.lower() for part in parts for word in _HUMPS.split(part)]
+        # A number named for a time in one word, such as “survtime”.
+        times = [ends[0] for word in words if self.type in NUMERIC and (ends := _TIMES.search(word))]
+        return (*words, *times, *re.findall(r"\bcd[48]\b", self.name.lower().replace("_", " ")))
 
 
-def profile(name: str, column: EncodedColumn, label: str = "") -> ColumnProfile:
+def profile(
+    name: str, column: EncodedColumn, label: str = "", value_labels: Mapping[str, str] = MappingProxyType({})
+) -> ColumnProfile:
     """The figures of a column."""
     held = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     present = int(held.sum())
     kind = _type(column)
     lengths = column.values.str.len().to_numpy(dtype=np.int64)
+    often = set(map(str, column.values[held >= records_for(DEFAULT_GATES[0].threshold)])) if value_labels else ()
     shares = {name: _share(mask, held) for name, mask in scan(column.values, kind).items()}
     return ColumnProfile(
         name=name,
@@ -105,6 +121,8 @@ def profile(name: str, column: EncodedColumn, label: str = "") -> ColumnProfile:
         free_text_share=_share(lengths > _FREE_TEXT_LENGTH, held),
         patterns={pattern: share for pattern, share in shares.items() if share},
         label=label,
+        value_labels={code: label for code, label in value_labels.items() if code in often},
+        like_numbers=kind is ValueType.INTEGER and _like_numbers(column.values),
     )
 
 
@@ -119,6 +137,18 @@ def _type(column: EncodedColumn) -> ValueType:
     return ValueType.TEXT
 
 
+def _like_numbers(values: pd.Series) -> bool:
+    """Whether different whole numbers could be those of records; measurements have gaps and vary in length.
+
+    >>> _like_numbers(pd.Series(["1", "3", "4"])), _like_numbers(pd.Series(["8", "75", "1092"]))
+    (True, False)
+    """
+    numbers = [int(value) for value in values]
+    lengths = Counter(len(str(abs(number))) for number in numbers)
+    dense = max(numbers) - min(numbers) < _GAPS * len(numbers)
+    return dense or max(lengths.values()) >= _ONE_LENGTH * len(numbers)
+
+
 def _all(mask: NDArray[np.bool_]) -> bool:
     return len(mask) > 0 and bool(mask.all())
 
@@ -131,6 +161,10 @@ def _share(mask: NDArray[np.bool_], held: NDArray[np.intp]) -> float:
 NEARLY_A_NAME = 0.5
 """Distinct values over records from which an unknown column is kept back: most records would stand alone."""
 
+_GAPS, _ONE_LENGTH = 2, 0.9
+"""Numbers of records take up at most twice as many as there are, or nine in ten have one length: of numbers drawn below
+a power of ten, as for 1 to 99,999, nine in ten have its length."""
+
 KNOWN_ANYWAY = 0.4
 """Sensitivity of what neighbours know; below one half a class that shares a value discloses no secret."""
 
@@ -140,6 +174,8 @@ COUNTED = "the population table has it"
 LACKING = "the population table lacks it"
 UNCLEAR = "neither name nor values say what it is"
 OCCUR_ONCE = "most values occur once: round or withhold it"
+QUANTITY = "a quantity, not a record number: it has gaps, and values of several lengths"
+MAYBE_QUANTITY = "if it is a quantity, role: sensitive, masked"
 
 _MOSTLY = 0.95
 _FEW = 0.1
@@ -218,8 +254,9 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "medicine treatment procedure therapy lab test result results hiv cancer gene genotype mutation "
         "mental psychiatric menopause menopausal menostat pregnancy pregnant disability outcome income salary wage "
         "wages pay earnings capital debt loan credit tax benefit vote party political union sexual "
-        "orientation crime arrest conviction grade score followup futime survival diagnose erkrankung krankheit "
-        "hauptdiagnose nebendiagnose kosten gewicht "
+        "orientation crime arrest conviction grade score followup survival cd4 cd8 hba1c glucose cholesterol "
+        "creatinine hemoglobin haemoglobin amount cost costs charge charges price payment revenue "
+        "diagnose erkrankung krankheit hauptdiagnose nebendiagnose kosten gewicht "
         "medikament behandlung einkommen gehalt diagnostic maladie traitement revenu salaire diagnóstico "
         "enfermedad tratamiento "
         "ingresos"
@@ -247,6 +284,11 @@ _OF_NAMES = frozenset({"name", "names", "nom"})
 
 _NUMBERS = (GENERIC_NAMES - _OF_NAMES) | _words("mrn ssn nhs account uuid guid")
 """Words that name numbers and codes of people or things."""
+
+_ENDS_OF_NUMBERS = ("id", "no", "nr", "num", "nbr", "key", "code")
+"""Ends of names of numbers of people or things that are written as one word, such as “pidnum”."""
+
+_PEOPLE = _words("person patient subject participant member client customer employee case pat subj")
 
 _KNOWN = frozenset({Theme.AGE, Theme.ZIP, Theme.PLACE, Theme.DATE, Theme.PERSON})
 """Subjects that neighbours, colleagues, registers and news know."""
@@ -325,13 +367,19 @@ def _in_name(column: ColumnProfile, hints: Set[str]) -> str:
 def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     if column.free_text_share >= _FEW:
         return Role.DIRECT, ["free text", "or role: text, redacted"]
+    quantity = column.type is ValueType.INTEGER and not column.like_numbers and not _named_like_numbers(column)
     if column.can_name_records:
-        return Role.DIRECT, ["each record has a value of its own"]
-    if column.distinct_ratio >= NEARLY_A_NAME and column.type is ValueType.NUMBER:
-        return Role.UNREVIEWED, [OCCUR_ONCE]
+        return Role.DIRECT, ["each record has a value of its own", *[MAYBE_QUANTITY] * quantity]
+    if column.distinct_ratio >= NEARLY_A_NAME and (quantity or column.type is ValueType.NUMBER):
+        return Role.UNREVIEWED, [*[QUANTITY] * quantity, OCCUR_ONCE]
     if column.distinct_ratio >= NEARLY_A_NAME:
         return Role.DIRECT, ["most records have a value of their own"]
     return Role.UNREVIEWED, [UNCLEAR]
+
+
+def _named_like_numbers(column: ColumnProfile) -> bool:
+    """Whether a column may be named for people, or for their numbers in one word."""
+    return any(word in _PEOPLE or word.endswith(_ENDS_OF_NUMBERS) for word in column.words)
 
 
 def percent(share: float) -> str:

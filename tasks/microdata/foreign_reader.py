@@ -2,7 +2,8 @@
 
 It writes the table to standard output as an Arrow stream, or ends with an exit code (``tasks.microdata.foreign_file``).
 Numbers that are whole in all of a column are written without a decimal point. Labels of coded values are not put in
-their place: a request is about the codes. Labels of columns are metadata of the table (``LABELS``).
+their place: a request is about the codes. They are metadata of the table (``VALUE_LABELS``), as those of its columns
+are (``LABELS``).
 """
 
 import json
@@ -22,6 +23,8 @@ import pyarrow.compute as pc
 
 LABELS = b"labels"
 """Key of the table's metadata under which the labels of its columns are, by their names, as JSON."""
+VALUE_LABELS = b"value labels"
+"""Key under which the labels of coded values are, by column and code as text, as JSON."""
 _LARGEST_WHOLE = 2**53
 _BYTES_OF_CELL = 100
 """Of a cell of a workbook while it is read, at least."""
@@ -85,7 +88,11 @@ def _statistical(kind: str, encoding: str, path: Path) -> pa.Table:
     columns = [pa.array(_typed(_cells(frame.iloc[:, place], single[place]))) for place in range(frame.shape[1])]
     labels = {name: label for name, label in about.column_names_to_labels.items() if label}
     table = pa.table(columns, names=[str(name) for name in about.column_names])
-    return table.replace_schema_metadata({LABELS: json.dumps(labels)})
+    coded = {
+        name: {_text(code): str(label) for code, label in of_codes.items()}
+        for name, of_codes in about.variable_value_labels.items()
+    }
+    return table.replace_schema_metadata({LABELS: json.dumps(labels), VALUE_LABELS: json.dumps(coded)})
 
 
 def _cells(column: Any, single: bool) -> list[Any]:

@@ -17,7 +17,7 @@ from tasks.core.errors import DataError, PopulationError, raised_as
 from tasks.microdata.csv_file import first_bytes, read_csv
 from tasks.microdata.event_levels import at_released_levels
 from tasks.microdata.foreign_file import format_of, read_foreign
-from tasks.microdata.foreign_reader import LABELS
+from tasks.microdata.foreign_reader import LABELS, VALUE_LABELS
 from tasks.microdata.joined import joined
 from tasks.microdata.parquet import read_parquet, too_large
 from tasks.microdata.written_forms import as_read
@@ -159,7 +159,8 @@ def no_records(path: Path) -> DataError:
 def read_text(path: Path, form: FileForm | None = None) -> pd.DataFrame:
     """Read a table that no request describes yet: every column as text, empty cells as NA.
 
-    Labels that a program gave its columns are in ``attrs["labels"]``, by name.
+    Labels that a program gave its columns are in ``attrs["labels"]``, by name; those of coded values in
+    ``attrs["value_labels"]``, by name and code.
 
     Raises
     ------
@@ -171,7 +172,9 @@ def read_text(path: Path, form: FileForm | None = None) -> pd.DataFrame:
     frame = text_frame(table.rename_columns(places), path, places, [""])
     frame.columns = pd.Index(table.column_names)
     if format_of(path) is not None:  # written by our own reader; a Parquet file may have any metadata
-        frame.attrs["labels"] = json.loads((table.schema.metadata or {}).get(LABELS, "{}"))
+        about = table.schema.metadata or {}
+        frame.attrs["labels"] = json.loads(about.get(LABELS, "{}"))
+        frame.attrs["value_labels"] = json.loads(about.get(VALUE_LABELS, "{}"))
     return frame
 
 

@@ -433,6 +433,10 @@ class Attribute(RequestPart):
     date: DateTerms | None = Field(
         default=None, description="How dates leave, and what they are dates of (type: date)."
     )
+    labels: dict[str, Text] | None = Field(
+        default=None,
+        description="Meaning of coded values; a dictionary in clear has those of the values that are delivered.",
+    )
     scan: bool = Field(default=True, description="Scan the column for identifiers; the report says where not.")
     pseudonym: PseudonymTerms | None = Field(
         default=None, description="Form and scope of the pseudonyms (role: pseudonym)."

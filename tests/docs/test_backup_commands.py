@@ -116,16 +116,6 @@ def test_a_workspace_is_backed_up_in_use_and_restored_whole(here: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_other_way_to_copy_a_ledger_in_use(tmp_path: Path) -> None:
-    (command,) = re.findall(r"`(sqlite3 [^`]*\.backup [^`]*)`", SECTION)
-    if shutil.which("sqlite3") is None:
-        pytest.skip("no sqlite3 command here")
-    open_ledger(open_workspace(tmp_path / "workspace"), create=True).close()
-    with in_use(tmp_path / "workspace"):
-        told = shell(f"mkdir backup\n{command}\nreleasegate verify ledger --workspace backup", tmp_path)
-    assert told.returncode == 0, told.stderr
-
-
 @pytest.mark.slow
 def test_a_ledger_in_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = binaries()

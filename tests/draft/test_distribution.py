@@ -20,6 +20,13 @@ def test_values_are_counted_the_most_frequent_first_and_rare_ones_together() -> 
     assert found.largest == 5
 
 
+def test_codes_have_their_labels_and_ranges_have_none() -> None:
+    column = encoded(pd.Series(["1"] * 5 + ["2"] * 4 + ["3"], dtype="string[pyarrow]"), ())
+    labels = {"1": "man", "3": "other"}
+    found = distribution(profile("sex", column), column, Role.SENSITIVE, 3, labels)
+    assert found == Distribution((Bar("1", 5, "man"), Bar("2", 4)), rest=1, missing=0)
+
+
 @pytest.mark.parametrize("role", [Role.DIRECT, Role.PSEUDONYM, Role.TEXT])
 def test_no_value_of_an_identifier_is_shown(role: Role) -> None:
     assert counted(["a"] * 9, role) == Distribution((), rest=0, missing=0)

@@ -14,7 +14,7 @@ from tasks.draft.document import Given
 from tasks.draft.draft import Draft, write_draft
 from tasks.draft.hierarchies import date_levels, interval_levels
 from tasks.draft.questions import Answer
-from tasks.draft.roles import ColumnProfile, Suggestion, Theme, profile, suggest
+from tasks.draft.roles import MAYBE_QUANTITY, OCCUR_ONCE, QUANTITY, ColumnProfile, Suggestion, Theme, profile, suggest
 from tasks.draft.separation import MAXIMUM_RECORDS, separations
 from tasks.microdata.build import from_dates, from_intervals, from_prefixes, read_arx
 from tasks.request.document import Location
@@ -165,6 +165,8 @@ FEW = [str(number % 4) for number in range(100)]
 MANY = [f"v{number % 60}" for number in range(100)]
 KEY = [f"v{number}" for number in range(100)]
 SOME = [f"{number % 30}.5" for number in range(100)]
+DAYS = [str((number % 60) ** 2 + 5) for number in range(100)]
+"""From 5 to 3,486: of 60 days, 3 have one digit, 7 have two, 22 three, 28 four."""
 AMOUNTS = [f"{number % 60}.75" for number in range(100)]
 
 
@@ -207,6 +209,17 @@ AMOUNTS = [f"{number % 60}.75" for number in range(100)]
         ("days to death", SOME, Role.SENSITIVE, Theme.PRIVATE),
         ("futime", NUMBERS, Role.SENSITIVE, Theme.PRIVATE),
         ("visit_month", ["1", "12"] * 50, Role.QUASI, Theme.DATE),
+        ("survtime", DAYS, Role.SENSITIVE, Theme.PRIVATE),
+        ("rectime", ["1987", "2004"] * 50, Role.QUASI, Theme.DATE),
+        ("dosetime", ["08:30", "21:00"] * 50, Role.UNREVIEWED, None),
+        ("CD4_count", DAYS, Role.SENSITIVE, Theme.PRIVATE),
+        ("cd40", DAYS, Role.UNREVIEWED, None),
+        ("sales", DAYS, Role.UNREVIEWED, None),
+        ("sales", [str(7 * int(day)) for day in DAYS[:60]], Role.DIRECT, None),
+        ("sales", [str(100_000 + 900 * (number % 60)) for number in range(100)], Role.DIRECT, None),
+        ("sales", [str(900 + 2 * (number % 60)) for number in range(100)], Role.DIRECT, None),
+        ("pidnum", DAYS, Role.DIRECT, None),
+        ("subject", DAYS, Role.DIRECT, None),
         ("x1", KEY, Role.DIRECT, None),
         ("x2", MANY, Role.DIRECT, None),
         ("x3", SOME, Role.UNREVIEWED, None),
@@ -219,6 +232,32 @@ def test_roles_by_name_and_form(name: str, values: list[str | None], role: Role,
     suggestion = suggest(profiled(name, values), None)
     assert (suggestion.role, suggestion.theme) == (role, theme)
     assert suggestion.reasons
+
+
+@pytest.mark.parametrize(
+    ("values", "like"),
+    [
+        (["1", "3", "5"], True),  # five numbers from the first to the last, at most twice three
+        (["1", "3", "7"], True),  # of one digit
+        (["8", "9", "14"], False),  # a third has two digits, and seven numbers are more than six
+        (["8", "9", "13"], True),
+        ([*map(str, range(1000, 1900, 100)), "99"], True),  # nine in ten have four digits
+        ([*map(str, range(1000, 1800, 100)), "99"], False),  # eight in nine
+        (["-5", "0", "8"], True),
+        (["0.5", "1", "90"], False),
+    ],
+)
+def test_numbers_that_could_be_those_of_records(values: list[str], like: bool) -> None:
+    assert profiled("x", values).like_numbers is like
+
+
+def test_a_quantity_is_told_from_numbers_of_records() -> None:
+    quantity, numbers = (suggest(profiled(name, DAYS), None).reasons for name in ("sales", "pidnum"))
+    assert quantity == (QUANTITY, OCCUR_ONCE)
+    assert numbers == ("most records have a value of their own",)
+    whole = [str(number**2) for number in range(100)]
+    assert MAYBE_QUANTITY in suggest(profiled("sales", whole), None).reasons
+    assert MAYBE_QUANTITY not in suggest(profiled("sales", KEY), None).reasons
 
 
 def test_what_neighbours_know_is_no_great_secret() -> None:

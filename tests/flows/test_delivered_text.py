@@ -113,6 +113,29 @@ def test_a_value_that_was_generalized_away_is_nowhere_in_the_delivery(world: Wor
         assert {row[-1] for row in told} == {"*"}
 
 
+@pytest.mark.slow
+def test_the_dictionary_has_the_labels_of_what_occurs(world: World, engine: Any) -> None:
+    """Of values in the file alone, marked as they are; a label that identifies somebody blocks."""
+    rare_in_the_file(world)
+    codes = {"F": "=a woman", "M": "a man", "X": "Hapax"}
+    labels = {"sex": codes, "zip": {RARE: "Quxville"}, "visits": {"-2": "lost", "99": "Hapax"}}
+    asked = json.loads(world.ask(**K_ANONYMOUS).read_text())
+    for name, given in labels.items():
+        asked["attributes"][name]["labels"] = given
+    world.request.write_text(json.dumps(asked))
+    delivery = world.run(engine).bundle / "delivery" / "university"
+    assert files_holding(delivery, "Hapax") == files_holding(delivery, "Quxville") == []
+    columns = json.loads((delivery / "dictionary.json").read_bytes())["columns"]
+    told = {one["name"]: one["labels"] for one in columns if "labels" in one}
+    assert told == {"sex": {"F": "'=a woman", "M": "a man"}, "visits": {"-2": "lost"}}
+    asked["attributes"]["sex"]["labels"]["F"] = "615-555-0100"
+    world.request.write_text(json.dumps(asked))
+    with pytest.raises(StageFailed, match="does not follow") as caught:
+        world.run(engine)
+    assert "sex" in caught.value.got
+    assert "615-555-0100" not in str(caught.value)
+
+
 def test_each_value_goes_on_with_the_groups_that_hold_it(world: World, engine: Any) -> None:
     made = world.run(engine)
     delivery = made.bundle / "delivery" / "university"

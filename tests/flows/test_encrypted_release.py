@@ -96,7 +96,7 @@ class Published:
 @pytest.fixture(scope="module")
 def published(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Published:
     world = make_world(tmp_path_factory.mktemp("encrypted") / "world")
-    world.ask(recipients=RECIPIENTS)
+    world.ask(recipients=RECIPIENTS, attributes={"visits": {"labels": {"1": "once", "2": "twice"}}})
     return Published(world, world.run(engine))
 
 
@@ -114,7 +114,9 @@ def test_only_ciphertext_is_delivered(published: Published) -> None:
         folder = published.bundle / "delivery" / who
         assert {path.name for path in folder.iterdir()} == {name, "dictionary.json", "hierarchies", "manifest.json"}
         assert published.ciphertext(who).read_bytes().startswith(b"age-encryption.org/v1\n")
-        assert json.loads((folder / "dictionary.json").read_bytes())["file"] == name
+        dictionary = json.loads((folder / "dictionary.json").read_bytes())
+        assert dictionary["file"] == name
+        assert not any("labels" in column for column in dictionary["columns"]), "they tell which values occur"
 
 
 def test_no_value_and_no_identifier_is_outside_of_it(published: Published, engine: Any) -> None:

@@ -68,6 +68,22 @@ def test_it_declares_itself_pdf_a_3a_and_is_tagged(document: Document) -> None:
     assert not pdf.is_encrypted
 
 
+@pytest.mark.parametrize("further", [0, 3])
+def test_lines_to_sign_on_are_on_the_page_of_what_is_signed(further: int) -> None:
+    """However many reasons fill the first page: release, hashes and validity go to the next page with the lines."""
+    record = records.blocked()
+    reasons = (
+        *record.reasons,
+        *[f"Check {number} of the data failed. {'It names a column. ' * 14}" for number in range(further)],
+    )
+    content = report.render_determination(record.model_copy(update={"reasons": reasons}))
+    with pikepdf.open(io.BytesIO(content)) as pdf:
+        pages = {page.objgen: number for number, page in enumerate(pdf.pages, start=1)}
+        tables = (one for one in elements(pdf.Root.StructTreeRoot) if one.S == "/Table")
+        facts, lines = ({pages[part.Pg.objgen] for part in elements(next(tables)) if "/Pg" in part} for _ in range(2))
+    assert facts == lines == {1 if further == 0 else 2}
+
+
 def test_title_author_and_dates_come_from_the_record(document: Document) -> None:
     kind, pdf = document
     assert str(pdf.docinfo["/Title"]).endswith("Income and work of adults in Tennessee")

@@ -369,6 +369,7 @@ def test_broken_items_are_not_also_reported_as_an_empty_list(refused: Refused, g
     ("old", "new"),
     [
         ("{flu: 0.1}", f"{{{CANARY}: 7}}"),
+        ("sensitivity: {", f"labels: {{{CANARY}: [{CANARY}]}}, sensitivity: {{"),
         ("{flu: 0.1}", f"{{{CANARY}: 0.1, {CANARY}: 0.2}}"),
         ("{flu: 0.1}", f"{{flu: {CANARY}}}"),
         ("{values: {flu: 0.1}}", f"{{{CANARY}: 0.1}}"),

@@ -31,6 +31,12 @@ def test_values_are_listed_with_their_rows_and_rare_ones_are_not(found: Grouping
     assert (found.rare_values, found.rare_records, found.rare_group) == (2, 1, "other")
 
 
+def test_values_have_their_labels() -> None:
+    column = file_column("town", ["north"] * 5 + ["south"] * 4 + ["west"])
+    shown = grouping(TREE, column, 3, {"north": "beyond the river", "west": "few"}).values
+    assert [one.meaning for one in shown] == ["beyond the river", ""]
+
+
 def test_values_of_one_name_are_together_and_the_others_alone(found: Grouping) -> None:
     made = grouped("town", TREE, found, {0: "far", 2: "far"}, "few")
     assert levels(made) == {

@@ -99,6 +99,17 @@ def test_columns_are_shown_with_role_reason_and_counts(studio: StudioVisitor, pl
     assert "not shown" in page
 
 
+def test_codes_are_shown_with_their_labels(studio: StudioVisitor, place: str) -> None:
+    """In the counts, and where they are grouped."""
+    seen = re.search(r'name="seen" value="([0-9a-f]{64})"', studio.get(f"{place}/document").text)
+    assert seen is not None
+    text = document(studio, place).replace("sex: {", 'sex: {labels: {F: "a woman <b>"}, ')
+    studio.post(f"{place}/document", {"text": text, "seen": seen[1]})
+    columns, levels = (studio.get(f"{place}/{one}").text for one in ("columns", "columns/3"))
+    assert "F · a woman &lt;b&gt;</span>" in columns
+    assert 'F<span class="sub">a woman &lt;b&gt;</span>' in levels
+
+
 def test_reasons_that_a_request_does_not_have_are_those_of_a_draft(studio: StudioVisitor, place: str) -> None:
     seen = re.search(r'name="seen" value="([0-9a-f]{64})"', studio.get(f"{place}/document").text)
     assert seen is not None
