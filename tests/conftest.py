@@ -39,7 +39,7 @@ if _OWN not in os.environ:  # a worker finds that of the process which started i
     _HELD.append(
         tempfile.TemporaryDirectory(prefix="tests-", dir=_MEMORY if _has_room() else None, ignore_cleanup_errors=True)
     )
-    os.chmod(_HELD[0].name, 0o711)  # PostgreSQL passes through as a user of its own
+    Path(_HELD[0].name).chmod(0o711)  # PostgreSQL passes through as a user of its own
     os.environ[_OWN] = os.environ["TMPDIR"] = _HELD[0].name
     tempfile.tempdir = None
 
