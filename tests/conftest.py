@@ -32,6 +32,17 @@ def _has_room() -> bool:
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _has_room():
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_MEMORY)
 
+_OWN = "TMPDIR_OF_TESTS"
+"""Variable with the folder that all processes of the tests have for temporary files: what is killed leaves some."""
+_HELD: list[tempfile.TemporaryDirectory[str]] = []
+if _OWN not in os.environ:  # a worker finds that of the process which started it
+    _HELD.append(
+        tempfile.TemporaryDirectory(prefix="tests-", dir=_MEMORY if _has_room() else None, ignore_cleanup_errors=True)
+    )
+    Path(_HELD[0].name).chmod(0o711)  # PostgreSQL passes through as a user of its own
+    os.environ[_OWN] = os.environ["TMPDIR"] = _HELD[0].name
+    tempfile.tempdir = None
+
 gc.set_threshold(50_000, 20, 50)
 
 _LIMIT = pytest.StashKey[Any]()

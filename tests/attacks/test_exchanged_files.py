@@ -24,7 +24,7 @@ from tests.attacks.exchanges import (
 from tests.attacks.scenes import VARIANTS, Scene
 from tests.support.engines import in_process
 
-_EVERY = {"plain": 83, "masked": 83, "decoys": 167}
+_EVERY = {"plain": 167, "masked": 167, "decoys": 331}
 """Of all exchanges of a variant, the share that is played: one in so many."""
 ONCE_LEFT = [
     ("copy of data", "validation", STAYS),

@@ -22,7 +22,7 @@ from tests.support.world import NOW
 
 INPUTS = ["request", "data", "population", "hierarchy", "register"]
 COPIES = ["all copies, with their index"]
-_EVERY = every(25)
+_EVERY = every(47)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -417,8 +417,8 @@ def test_a_plan_that_can_no_longer_be_solved_is_a_reason_to_block() -> None:
         assert flip.after.figures[Measure.TRANSPARENT_MAXIMUM] <= 0.09
 
 
-WORLDS = worlds(max_attributes=2, max_count=40)
-QUICK = settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+WORLDS = worlds(max_attributes=2, max_count=20)
+QUICK = settings(max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 AGREEMENTS = st.one_of(
     st.just({}),
     st.fixed_dictionaries(

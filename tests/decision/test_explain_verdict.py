@@ -404,7 +404,7 @@ def test_games_are_forgotten_past_a_bound_and_played_again() -> None:
 
 WORLDS = worlds(max_attributes=2)
 METHODS = st.sampled_from(WITHOUT_TERMS)
-QUICK = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 K = "policy.generalization.k_anonymity.k"
@@ -471,7 +471,7 @@ def test_every_claim_about_any_world_holds_when_applied(world: World, method: Me
 
 @pytest.mark.slow
 @given(WORLDS, st.sampled_from(Method), st.integers(1, 3), st.booleans())
-@settings(max_examples=examples(10, few=3), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(5, few=3), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_claim_holds_where_k_anonymity_is_demanded(world: World, method: Method, k: int, local: bool) -> None:
     request = world_request(world, method, {"k": k, "suppression_limit": 0.3, "local_recoding": local})
     of = demanding(table(world.rows, world.people, world.records), request)

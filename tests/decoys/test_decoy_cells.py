@@ -182,7 +182,7 @@ def _agree(case: ByLabels, release: LinkedRelease, minimum: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(generalized(alike=True))
 def test_recoded_alike_agrees_with_labels_counted_one_by_one(case: tuple[ByLabels, int]) -> None:
     by_labels, minimum = case

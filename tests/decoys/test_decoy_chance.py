@@ -143,7 +143,7 @@ class TestRaking:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(st.integers(0, 5), st.lists(st.integers(0, 10**6), max_size=30))
 def test_against_every_cell(number, seeds):
     """Each cell of the decoys' level, one at a time: outside the real classes and others' decoys, and hit or not."""

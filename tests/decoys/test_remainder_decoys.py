@@ -31,7 +31,7 @@ from tests.support.worlds import World, stakes, worlds
 
 AXES = lineages(TREES)
 BAND = RiskBand(0.1, 1)
-QUICK = settings(deadline=None, max_examples=examples(40))
+QUICK = settings(deadline=None, max_examples=examples(20))
 
 
 class ByPeople:

@@ -138,7 +138,7 @@ COLUMN = st.lists(st.sampled_from(CELLS), min_size=7, max_size=7)
 @pytest.mark.slow
 @example(diagnoses=["=1", "'=1", "''=1", None, "", "-5", "'-5"], notes=["=1", "'=1", "''=1", None, "", "-5", "'-5"])
 @given(diagnoses=COLUMN, notes=COLUMN)
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_the_file_as_written_scores_what_was_judged(diagnoses: list[str | None], notes: list[str | None]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         release = released(Path(folder), diagnoses, notes)

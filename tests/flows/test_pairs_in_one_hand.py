@@ -18,7 +18,7 @@ from tests.support.world import NOW, STAKES, World, make_world, recipient
 
 pytestmark = pytest.mark.slow
 
-PAIRS = 8
+PAIRS = 5
 GAMES = ("basic", "no-attack", "sh-friendly", "basic-partition", "no-attack-partition")
 METHODS = (*GAMES, *GAMES, "safe-harbor", "k-anonymity")
 KEPT_DIGITS = ([3], [4, 3], [4])

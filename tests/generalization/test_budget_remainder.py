@@ -27,7 +27,7 @@ def fewest(world: World, budget: BudgetPolicy) -> int:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(80))
+@settings(deadline=None, max_examples=examples(40))
 @given(world=worlds(max_attributes=2, max_count=6).map(covered), data=st.data())
 def test_classes_keep_all_limits_and_are_no_better_than_the_best(world: World, data: st.DataObject) -> None:
     """Against a recipient who replays the rule and knows the file as well; the bound is above the optimum."""
@@ -65,7 +65,7 @@ def test_classes_keep_all_limits_and_are_no_better_than_the_best(world: World, d
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=examples(30))
 @given(world=worlds(max_attributes=2), limited=st.booleans(), data=st.data())
 def test_they_never_pay_less_than_the_partition(world: World, limited: bool, data: st.DataObject) -> None:
     """Under the same request, records of nobody in the population included; in sum over the people."""
@@ -88,7 +88,7 @@ def test_they_never_pay_less_than_the_partition(world: World, limited: bool, dat
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(40))
+@settings(deadline=None, max_examples=examples(20))
 @given(world=worlds(max_attributes=2).map(covered), least=st.integers(2, 12))
 def test_limits_of_gates_change_only_classes_that_are_too_small(world: World, least: int) -> None:
     free, weights = table_of(world, (0,) * len(world.rows), 2**20), np.array(world.weights)

@@ -59,7 +59,7 @@ def _check_classes(case: Case, levels: tuple[int, ...], of_record: np.ndarray, s
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(cases())
 def test_the_optimum_is_that_of_all_nodes(case: Case) -> None:
     _check_against_all_nodes(case)

@@ -169,7 +169,7 @@ def check_optimum(world: World, table: CountIndex, played: Generalization, rule:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(80))
+@settings(deadline=None, max_examples=examples(40))
 @given(worlds(max_attributes=2), st.sampled_from(Method), st.booleans(), st.data())
 def test_the_optimum_over_the_methods_own_classes(
     world: World, method: Method, dense: bool, data: st.DataObject
@@ -226,7 +226,7 @@ def test_groups_that_only_safe_harbor_has(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=examples(30))
 @given(worlds(max_attributes=2), st.sampled_from(Method), st.data())
 def test_recoded_locally_a_person_is_released_by_the_rule(world: World, method: Method, data: st.DataObject) -> None:
     table = table_of(world, (0,) * len(world.rows), MEBIBYTE)

@@ -32,7 +32,7 @@ from tests.support.examples import examples
 from tests.support.played import cells_as_sets, table_of, values_of
 from tests.support.worlds import World, worlds
 
-QUICK = settings(deadline=None, max_examples=examples(40))
+QUICK = settings(deadline=None, max_examples=examples(20))
 REMAINDER = Method.NO_ATTACK_REMAINDER
 EIGHT = np.array([1.0, 1, 0, 1, 1, 1, 1, 1])
 

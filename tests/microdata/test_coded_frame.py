@@ -51,7 +51,7 @@ def test_cells_are_those_of_the_text_however_the_file_is_cut(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(8, 2), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4, 2), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=records, group=st.integers(1, 9))
 def test_validation_finds_in_categories_what_it_finds_in_text(
     rows: list[tuple[Any, ...]], group: int, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

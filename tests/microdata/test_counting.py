@@ -103,7 +103,7 @@ def as_columns(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(25, 6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12, 6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=records, group=st.integers(1, 9))
 def test_pieces_and_duckdb_give_what_the_whole_file_gives(
     rows: list[tuple[Any, ...]], group: int, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

@@ -12,7 +12,7 @@ from tests.mutations.running import run
 from tests.mutations.truth import highest_risk, identifiers_left
 from tests.support.examples import FULL
 
-MUTANTS = 18 if os.environ.get(FULL) else 9
+MUTANTS = 12 if os.environ.get(FULL) else 9
 
 
 @pytest.fixture

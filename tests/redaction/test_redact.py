@@ -189,7 +189,7 @@ IDENTIFIERS = st.one_of(NAMES, PHONES, MAILS, st.from_regex(r"\d{5,12}", fullmat
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(IDENTIFIERS, min_size=1, max_size=5, unique_by=str.lower), st.sampled_from([" ", ", ", "\n", " – "]))
 def test_no_planted_identifier_remains(identifiers: list[str], gap: str) -> None:
     """Identifiers that are values of the file's columns, in the text of somebody else, whatever stands between them."""
@@ -210,7 +210,7 @@ def test_no_planted_identifier_remains(identifiers: list[str], gap: str) -> None
         assert re.search(rf"(?i)(?<!\w){re.escape(one)}(?!\w)", released) is None
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=5))
 def test_any_text_is_redacted_to_one_that_stays_as_it_is(texts: list[str]) -> None:
     made = redact_texts(pa.array(texts, pa.large_string()), np.arange(len(texts)), NOTHING_KNOWN, "en", 1)

@@ -165,7 +165,7 @@ def share_cells(head: Row, rows: list[Row]) -> Iterator[str]:
 
 
 @settings(
-    max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(drawn())
 def test_no_table_tells_a_small_count(record: DecisionRecord) -> None:
@@ -190,7 +190,7 @@ def test_no_table_tells_a_small_count(record: DecisionRecord) -> None:
 
 @pytest.mark.slow
 @settings(
-    max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(drawn())
 def test_no_small_count_follows_by_subtraction(record: DecisionRecord) -> None:

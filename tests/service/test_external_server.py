@@ -28,7 +28,7 @@ from tasks.core.errors import WorkspaceError
 from tests.support.acting import cast_vote
 from tests.support.brief_reports import brief_reports
 from tests.support.serving import Serving
-from tests.support.shared_workers import BRIEFLY
+from tests.support.shared_workers import BRIEFLY, shared_workers
 from tests.support.world import NOW, QUICK_LINKAGE, World
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,7 @@ def worker(server: EmbeddedServer, pool: str, log: Path) -> Iterator["subprocess
     """A process worker as an administrator starts it: it knows the server, and nothing of the workspace."""
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     environment |= {"PREFECT_HOME": str(log.parent / "worker"), "PREFECT_WORKER_QUERY_SECONDS": "1"}
-    environment |= BRIEFLY
+    environment |= BRIEFLY | shared_workers()
     line = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
     assert environment["PREFECT_API_URL"] == server.api_url
     with log.open("wb") as output:
@@ -120,7 +120,7 @@ def test_workers_take_a_request_to_its_reviewers_and_after_the_vote_to_its_verdi
         assert not is_served("machines")
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_API_")}
         options = ("--pool", "machines", "--prefect", server.api_url)
-        serving = Serving(world.workspace, inbox, (world.folder,), variables, options, brief=True, own_workers=True)
+        serving = Serving(world.workspace, inbox, (world.folder,), variables, options, brief=True)
         serving.start()
         try:
             serving.wait(lambda: serving.told("the deployments were registered"), "deployments")

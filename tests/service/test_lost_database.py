@@ -32,7 +32,7 @@ def test_missed_schedules_run_once_and_missed_audits_are_made_up(tmp_path: Path)
     workspace, inbox = open_workspace(tmp_path / "workspace"), tmp_path / "inbox"
     inbox.mkdir()
     enrol_people(workspace, {"Paul Officer": [WorkflowRole.OFFICER]}, lambda: utc_now() - timedelta(days=100))
-    serving = Serving(workspace, inbox)
+    serving = Serving(workspace, inbox, brief=True)
     serving.start()
     try:
         serving.wait_until_ready()

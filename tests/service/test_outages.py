@@ -315,7 +315,7 @@ def asking(folder: Path) -> World:
 
 
 def goes_on_without_database(world: World, server: Server, variables: dict[str, str]) -> QueuedRequest:
-    """Its ledger's database is away for longer than five runs would take; the request is decided once it is back."""
+    """Its ledger's database is away for longer than a run takes; the request is decided once it is back."""
     inbox = world.folder.parent / "inbox"
     serving = Serving(world.workspace, inbox, (world.folder,), variables, brief=True)
     serving.start()
@@ -330,7 +330,7 @@ def goes_on_without_database(world: World, server: Server, variables: dict[str, 
             return status == 503 and LEDGER in json.loads(body)["requests"]
 
         serving.wait(waits, "health says that it waits")
-        time.sleep(30)
+        time.sleep(12)
         assert serving.wait_for(entry.id, "accepted").lost == 0
         server.start()
         done = serving.wait_for(entry.id, "decided")

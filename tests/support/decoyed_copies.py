@@ -1,8 +1,8 @@
 """The copies of the small world with decoys, as the decoy stage gets them, without an orchestrator."""
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,13 @@ from tasks.request.load import load_request
 from tests.support.decoyed_world import make_decoyed_world
 from tests.support.world import World
 
+_folder = cache(partial(TemporaryDirectory, prefix="decoyed-"))
+"""Of this process's world, and removed with it."""
+
 
 @cache
 def world() -> World:
-    return make_decoyed_world(Path(mkdtemp(prefix="decoyed-")) / "world")
+    return make_decoyed_world(Path(_folder().name) / "world")
 
 
 def copies(**changes: Any) -> list[Candidate]:

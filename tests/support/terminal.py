@@ -46,7 +46,7 @@ def in_terminal(
     raw, prompts, left, answered = b"", list[str](), list(answers), 0
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
-        if select.select([terminal], [], [], 0.05)[0]:
+        if select.select([terminal], [], [], 0.02)[0]:
             try:
                 raw += (piece := os.read(terminal, 65536))
             except OSError:  # the other end is closed

@@ -64,7 +64,7 @@ def test_an_unknown_type_is_an_error(text):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(
     st.lists(
         st.tuples(

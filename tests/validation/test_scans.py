@@ -189,7 +189,7 @@ def test_numbers_count_together_and_not_by_coincidence(text):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.one_of(st.none(), st.text(max_size=40)), min_size=1, max_size=6))
 def test_any_text_can_be_scanned(cells):
     column = pd.Series(pd.array(cells, dtype=pd.StringDtype("pyarrow")))

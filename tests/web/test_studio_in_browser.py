@@ -95,6 +95,7 @@ class Tab:
         assert self.context.request.get(f"{address}{link}").body().startswith(b"%PDF-")
 
 
+@pytest.mark.usefixtures("briefly")
 def test_from_a_file_to_the_determination(browser: Any, tmp_path: Path) -> None:
     """The clinic's file, with counts of people: every page, and every change that scripts make easier."""
     app, token = local_app(tmp_path / "workspace")

@@ -140,7 +140,7 @@ tables = st.integers(1, 60).flatmap(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tables, st.sampled_from(MissingReading))
 def test_the_definition_gives_the_same(
     drawn: tuple[list[int], list[str | None], list[int | None], frozenset[str]], missing: MissingReading

@@ -188,7 +188,7 @@ RECORDS = st.lists(
 
 @pytest.mark.slow
 @given(RECORDS, st.sampled_from(["no-attack-partition", "basic-partition"]))
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_figures_are_those_of_a_count_record_by_record(drawn: list[tuple[str, str, int, int]], method: str) -> None:
     drawn = sorted(drawn)
     records, hints = [(age, sex) for age, sex, _, _ in drawn], [(one, other) for _, _, one, other in drawn]
@@ -253,7 +253,7 @@ def exactly(
     st.sampled_from([0.0, 0.5, 1.0]),
     st.sampled_from(["no-attack-partition", "basic-partition", "safe-harbor"]),
 )
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_no_score_falls_short_of_that_with_the_weight_of_each_age(
     drawn: list[tuple[str, int]], of_ages: tuple[float, ...], known: float, method: str
 ) -> None:

@@ -112,7 +112,7 @@ CHANCE = st.sampled_from([None, 0.0, 0.05, 0.3, 1.0])
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wards=st.text("ABC", min_size=6, max_size=6),
     stated_chances=st.tuples(CHANCE, CHANCE, CHANCE),

@@ -6,7 +6,7 @@ from math import log2
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.identity.deduced import deduced_bits
@@ -16,6 +16,7 @@ from tasks.generalization.game import Payoffs
 from tasks.generalization.generalize import generalize
 from tasks.request.model import Method
 from tests.support import slow
+from tests.support.examples import examples
 from tests.support.played import cells_as_sets, table_of, values_of
 from tests.support.worlds import World, worlds
 
@@ -41,6 +42,7 @@ def test_worked_by_hand() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @given(world=st.one_of(worlds(), worlds(crossing=True)))
+@settings(max_examples=examples(40))
 def test_is_the_divergence_summed_person_by_person(method: Method, world: World) -> None:
     table = table_of(world, (0,) * len(world.rows), 2**20)
     try:

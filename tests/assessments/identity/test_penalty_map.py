@@ -39,7 +39,7 @@ def grid(penalties: tuple[float, ...], detections: tuple[float, ...]) -> Penalty
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(15))
+@settings(deadline=None, max_examples=examples(8))
 @given(world=worlds(max_attributes=2), method=st.sampled_from(METHODS), data=st.data())
 def test_each_point_as_if_played_alone(world: World, method: Method, data: st.DataObject) -> None:
     follower = data.draw(sequential(sum(world.people.values())))

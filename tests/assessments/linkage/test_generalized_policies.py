@@ -61,7 +61,7 @@ def test_who_knows_the_rule_knows_the_cells_of_the_population(world: World, meth
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(40))
+@settings(deadline=None, max_examples=examples(20))
 @given(world=worlds())
 def test_whoever_knows_the_rule_of_remainder_classes_links_one_record_of_each(world: World) -> None:
     """A prosecutor's file: each person of it points to all its records of their class and to no others."""

@@ -80,7 +80,7 @@ def weakened(draw: st.DrawFn) -> tuple[Maskings, Maskings]:
     kinds=st.sampled_from([2, 3, 8, 1000]),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=examples(30, 8))
+@settings(max_examples=examples(15, 8))
 def test_what_is_blocked_stays_blocked_with_less_masking(
     pair: tuple[Maskings, Maskings], records: int, kinds: int, seed: int
 ) -> None:
@@ -101,7 +101,7 @@ def test_what_is_blocked_stays_blocked_with_less_masking(
     kinds=st.sampled_from([3, 8, 1000]),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=examples(20, 6))
+@settings(max_examples=examples(10, 6))
 def test_a_number_that_is_likelier_known_opens_no_gate(
     method: str, chances: list[list[float]], records: int, kinds: int, seed: int
 ) -> None:

@@ -1,7 +1,8 @@
 """In a folder of PYTHONPATH, makes the reports of every Python process brief: see ``tests.support.brief_reports``.
 
 The renderer takes a second to import, so it is changed when somebody imports it and not before. Where a variable names
-a process that workers are forked from (``tests.support.shared_workers``), it is used in place of one of the own.
+a process that workers are forked from (``tests.support.shared_workers``), it is used in place of one of the own. A
+service asks its Prefect server for runs more often, which tests would wait for idly.
 """
 
 import os
@@ -30,10 +31,21 @@ def _share_workers(module: ModuleType) -> None:
         server.ensure_running = vars(module)["ensure_running"] = lambda: None
 
 
+def _ask_often(module: ModuleType) -> None:
+    serve = vars(module)["serve"]
+    vars(module)["serve"] = lambda *flows, **terms: serve(*flows, **(terms | {"query_seconds": 1.0}))
+
+
+def _look_often(module: ModuleType) -> None:
+    vars(module)["_LONGEST_PAUSE"] = 3.0
+
+
 _kept: list[Any] = []
 _THEN: dict[str, Callable[[ModuleType], None]] = {
     "reports.determination": _be_brief,
     "multiprocessing.forkserver": _share_workers,
+    "prefect.flows": _ask_often,
+    "flows.service.reconciler": _look_often,
 }
 
 
