@@ -3,7 +3,7 @@
 The best pass is improved by moves between its classes where that is little work.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -59,8 +59,7 @@ def find_briefly(problem: RemainderProblem, left_out: float = 0) -> Ints:
 
     ``left_out`` is as of ``find``.
     """
-    made = released(problem, orders_of(problem, _tried(problem))(np.zeros(len(problem.lost))))
-    return _finished(problem, made, left_out)
+    return _finished(problem, _first(problem, _tried(problem)), left_out)
 
 
 def find(problem: RemainderProblem, start: Ints | None = None, left_out: float = np.inf) -> Found:
@@ -71,8 +70,7 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
     people and records enough for one class, and no further demands.
     """
     tried = _tried(problem)
-    orders = orders_of(problem, tried)
-    made = released(problem, orders(np.zeros(len(problem.lost))), start)
+    made = _first(problem, tried, start)
     first = _finished(problem, made, left_out)
     strategies, best = tried, None
     if len(problem.strategies) > _ALL_STRATEGIES:
@@ -81,8 +79,7 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
             best = best_cells(problem, first)
             more = np.union1d(strategies, best.strategies)
             strategies = more if _work(problem, more) <= _WORK else strategies
-        orders = orders_of(problem, strategies)
-    passes = _orders(problem, strategies, orders)
+    passes = _orders(problem, strategies)
     node = _improved(problem, _best_pass(problem, first, passes, start, left_out), left_out)
     return Found(node, best)
 
@@ -95,6 +92,15 @@ def find_beside_bound(problem: RemainderProblem) -> Found:
         best = beside.submit(best_cells, problem, np.full(len(problem.codes), UNPLACED))
         found = find(problem, left_out=0)
         return replace(found, best=found.best or best.result())
+
+
+def _first(problem: RemainderProblem, strategies: Ints, start: Ints | None = None) -> Ints:
+    """The first pass, by value; rows that it cannot tell apart are made one."""
+    merged, row = problem, None
+    if start is None and problem.admissible is None and len(problem.priced) < len(problem.lost):
+        merged, row = problem.merged()
+    made = released(merged, orders_of(merged, strategies)(np.zeros(len(problem.lost))), start)
+    return made if row is None else made[row]
 
 
 def _best_pass(
@@ -131,8 +137,9 @@ def _work(problem: RemainderProblem, strategies: Ints) -> int:
     return (len(problem.codes) + _WORK_A_STRATEGY) * len(strategies)
 
 
-def _orders(problem: RemainderProblem, strategies: Ints, orders: Callable[[Floats], CellOrder]) -> Iterator[CellOrder]:
+def _orders(problem: RemainderProblem, strategies: Ints) -> Iterator[CellOrder]:
     """By value, later with a share of each attribute's mean loss."""
+    orders = orders_of(problem, strategies)
     rng, work = np.random.default_rng(0), _work(problem, strategies)
     for number in range(max(int(work <= _MOST_WORK), min(_WORK // work, _MOST_PASSES))):
         spread = 0.0 if number < _UNBIASED else _SPREAD

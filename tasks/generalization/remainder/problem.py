@@ -1,7 +1,7 @@
 """Distinct tuples to be put into classes, and what a class may be."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -99,6 +99,16 @@ class RemainderProblem:
         """Profile of each row, and one row of each: rows of a profile are worth the same at every strategy."""
         kinds = [np.unique(np.round(lost, 12), axis=0, return_inverse=True)[1].ravel() for lost in self.lost]
         return fold_columns([kind[self.codes[:, axis]] for axis, kind in enumerate(kinds)], len(self.codes))
+
+    def merged(self) -> tuple["RemainderProblem", Ints]:
+        """The problem with rows made one that differ in nothing that costs anything, and the new row of each.
+
+        Strategies that withhold the rest have the same cells. There must be no further demands.
+        """
+        number, member = fold_columns([self.codes[:, axis] for axis in self.priced], len(self.codes))
+        counts, records = np.bincount(number, self.counts), self.records
+        records = None if records is None else np.bincount(number, records)
+        return replace(self, codes=self.codes[member], counts=counts.astype(np.float64), records=records), number
 
     @cached_property
     def _halves(self) -> tuple[tuple[Half, Ints], tuple[Half, Ints]]:
