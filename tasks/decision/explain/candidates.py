@@ -18,7 +18,7 @@ from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -65,6 +65,7 @@ _LARGE = 2**22
 """Tuples of the population times strategies from which a game is large."""
 
 Key = tuple[object, ...]
+_Result = TypeVar("_Result")
 
 
 def _maskings(candidate: Candidate) -> tuple[str, ...]:
@@ -113,8 +114,10 @@ class Candidates:
         self.redacted = redacted
         self.estimates = Estimates()
         self.games_solved = 0
+        """Games, those that an earlier explanation solved already too."""
         bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
         self._most_games = max(_FEWEST_GAMES, memory // max(1, bytes_each))
+        self._asked = set[Key]()
         self._games: OrderedDict[Key, Generalization | StageFailed] = OrderedDict()
         self._alike: dict[Key, Key] = {}
         self._figures: dict[Key, Figures] = {}
@@ -143,6 +146,18 @@ class Candidates:
     def is_cut_short(self, request: ReleaseRequest, recipient: Recipient) -> bool:
         """Whether the game of a copy that is not ``exact`` is solved by a search that is cut short."""
         return self._known(request, recipient, exact=False)[2].brief
+
+    def start(self) -> None:
+        """Begin another explanation, with bounds of its own, whatever others have found."""
+        self._asked = set()
+        self.estimates.start()
+
+    def apart(self, work: Callable[[], _Result]) -> Callable[[], _Result]:
+        """Do some work at once, with bounds of its own: games and attacks that it takes count for nothing after it."""
+        games, asked, attacks = self.games_solved, set(self._asked), self.estimates.work
+        result = work()
+        self.games_solved, self._asked, self.estimates.work = games, asked, attacks
+        return lambda: result
 
     def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
         """The recipient's copy under the terms of a request; if not ``exact``, games may be shared as the module says.
@@ -292,8 +307,10 @@ class Candidates:
         """The outcome of a game, and the counts that it was solved on."""
         alike, key, table = self._known(request, recipient, exact=exact)
         table = table_under(table, request)
-        if key not in self._games:
+        if key not in self._games or key not in self._asked:
             self.games_solved += 1
+            self._asked.add(key)
+        if key not in self._games:
             try:
                 found: Generalization | StageFailed = generalized_against(
                     table, request, recipient, self._follower(request, recipient)
