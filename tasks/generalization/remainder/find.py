@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Floats, Ints
+from tasks.generalization.kanonymity.classes import Ints
 from tasks.generalization.remainder.bound import BestCells, best_cells, strategies_of_cells
 from tasks.generalization.remainder.joining import divided, joined
 from tasks.generalization.remainder.orders import CellOrder, by_mean_loss, orders_of

@@ -88,8 +88,8 @@ def _by_value(problem: RemainderProblem, strategies: Ints, kept: Floats, live: B
             if left < _COMPACTED * len(rows):
                 rows, bounds = _by_profile(rows[~done[rows]], profile, len(member))
             own = who[start:end]
-            found = rows[_runs(bounds[own], bounds[own + 1] - bounds[own])]
-            found = found[~done[found]]
+            found = rows.take(_runs(bounds[own], bounds[own + 1] - bounds[own]))
+            found = found[~done.take(found)]
             if len(found):
                 yield int(strategies[which[start]]), found, float(kept[own[0], which[start]])
                 left -= int(np.count_nonzero(done[found]))
