@@ -164,13 +164,16 @@ def _explained(
     frame = read_data(recalled.loaded)
     prepared = prepare(recalled.loaded, frame)
     index = replace(game_table(request, prepared), proven=False)
-    masked, dates = _masked_for(recalled, frame, place), _dates_for(recalled, frame, place)
-    redaction = cache(partial(redacted, frame, request))
+    made = partial(
+        Candidates,
+        index,
+        prepared,
+        _masked_for(recalled, frame, place),
+        _dates_for(recalled, frame, place),
+        redacted=cache(partial(redacted, frame, request)),
+    )
 
-    def explained(together: Sequence[DecisionRecord], candidates: Candidates, beside: Beside) -> list[Explained]:
-        return [one(record, candidates, beside) for record in together]
-
-    def one(record: DecisionRecord, candidates: Candidates, beside: Beside) -> Explained:
+    def explained(record: DecisionRecord, candidates: Candidates, aside: Beside) -> Explained:
         who = record.recipient.id
         decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
         found = explain_decision(
@@ -180,23 +183,17 @@ def _explained(
             decided,
             lambda step: say(f"{who}: {step}"),
             is_over=_over_after(candidates, max(_SEARCH_WORK // candidates.game_size, _FEWEST_GAMES)),
-            beside=beside,
+            beside=aside,
         )
         return Explained(record, found, request.policy.gates)
 
     def in_turn(groups: Sequence[Sequence[DecisionRecord]]) -> list[Explained]:
-        found = list[Explained]()
-        for together in groups:
-            candidates = made()
-            found += explained(together, candidates, candidates.apart)
-        return found
+        each = ((together, made()) for together in groups)  # one after the other, as they hold games
+        return [explained(record, candidates, candidates.apart) for together, candidates in each for record in together]
 
-    made = partial(Candidates, index, prepared, masked, dates, redacted=redaction)
     candidates, groups = made(), _by_stakes(request, records)
-    if not candidates.is_large:
-        return explained(records, candidates, cache)
-    if len(groups) == 1:
-        return explained(records, candidates, beside)
+    if not candidates.is_large or len(groups) == 1:
+        return [explained(record, candidates, beside if candidates.is_large else cache) for record in records]
     _ = index.people  # counted once for both processes
     others = beside(partial(in_turn, groups[1::2]))
     found = {one.record.recipient.id: one for one in (*in_turn(groups[::2]), *others())}

@@ -3,13 +3,13 @@
 The best pass is improved by moves between its classes where that is little work.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Ints
+from tasks.generalization.kanonymity.classes import Floats, Ints
 from tasks.generalization.remainder.bound import BestCells, best_cells, strategies_of_cells
 from tasks.generalization.remainder.joining import divided, joined
 from tasks.generalization.remainder.orders import CellOrder, by_mean_loss, orders_of
@@ -59,7 +59,9 @@ def find_briefly(problem: RemainderProblem, left_out: float = 0) -> Ints:
 
     ``left_out`` is as of ``find``.
     """
-    return _finished(problem, _first(problem, _tried(problem)), left_out)
+    merged, row = _merged(problem)
+    made = released(merged, orders_of(merged, _tried(problem))(np.zeros(len(problem.lost))))
+    return _finished(problem, made[row], left_out)
 
 
 def find(problem: RemainderProblem, start: Ints | None = None, left_out: float = np.inf) -> Found:
@@ -70,7 +72,9 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
     people and records enough for one class, and no further demands.
     """
     tried = _tried(problem)
-    made = _first(problem, tried, start)
+    merged, row = _merged(problem, start)
+    orders = orders_of(merged, tried)
+    made = released(merged, orders(np.zeros(len(problem.lost))), start)[row]
     first = _finished(problem, made, left_out)
     strategies, best = tried, None
     if len(problem.strategies) > _ALL_STRATEGIES:
@@ -79,7 +83,9 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
             best = best_cells(problem, first)
             more = np.union1d(strategies, best.strategies)
             strategies = more if _work(problem, more) <= _WORK else strategies
-    passes = _orders(problem, strategies)
+    if strategies is not tried or merged is not problem:
+        orders = orders_of(problem, strategies)
+    passes = _orders(problem, strategies, orders)
     node = _improved(problem, _best_pass(problem, first, passes, start, left_out), left_out)
     return Found(node, best)
 
@@ -94,13 +100,11 @@ def find_beside_bound(problem: RemainderProblem) -> Found:
         return replace(found, best=found.best or best.result())
 
 
-def _first(problem: RemainderProblem, strategies: Ints, start: Ints | None = None) -> Ints:
-    """The first pass, by value; rows that it cannot tell apart are made one."""
-    merged, row = problem, None
+def _merged(problem: RemainderProblem, start: Ints | None = None) -> tuple[RemainderProblem, Ints | slice]:
+    """The problem of a first pass, which cannot tell some rows apart where an attribute costs nothing."""
     if start is None and problem.admissible is None and len(problem.priced) < len(problem.lost):
-        merged, row = problem.merged()
-    made = released(merged, orders_of(merged, strategies)(np.zeros(len(problem.lost))), start)
-    return made if row is None else made[row]
+        return problem.merged()
+    return problem, slice(None)
 
 
 def _best_pass(
@@ -137,9 +141,8 @@ def _work(problem: RemainderProblem, strategies: Ints) -> int:
     return (len(problem.codes) + _WORK_A_STRATEGY) * len(strategies)
 
 
-def _orders(problem: RemainderProblem, strategies: Ints) -> Iterator[CellOrder]:
+def _orders(problem: RemainderProblem, strategies: Ints, orders: Callable[[Floats], CellOrder]) -> Iterator[CellOrder]:
     """By value, later with a share of each attribute's mean loss."""
-    orders = orders_of(problem, strategies)
     rng, work = np.random.default_rng(0), _work(problem, strategies)
     for number in range(max(int(work <= _MOST_WORK), min(_WORK // work, _MOST_PASSES))):
         spread = 0.0 if number < _UNBIASED else _SPREAD

@@ -106,9 +106,9 @@ class RemainderProblem:
         Strategies that withhold the rest have the same cells. There must be no further demands.
         """
         number, member = fold_columns([self.codes[:, axis] for axis in self.priced], len(self.codes))
-        counts, records = np.bincount(number, self.counts), self.records
-        records = None if records is None else np.bincount(number, records)
-        return replace(self, codes=self.codes[member], counts=counts.astype(np.float64), records=records), number
+        counts = np.bincount(number, self.counts).astype(np.float64)
+        records = None if self.records is None else np.bincount(number, self.records).astype(np.float64)
+        return replace(self, codes=self.codes[member], counts=counts, records=records), number
 
     @cached_property
     def _halves(self) -> tuple[tuple[Half, NDArray[np.int32]], tuple[Half, NDArray[np.int32]]]:
