@@ -13,7 +13,7 @@ solved as it stands. So do, in large games, searches that are cut short, and bou
 
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
@@ -123,7 +123,7 @@ class Candidates:
         self._games: OrderedDict[Key, Generalization | StageFailed] = OrderedDict()
         self._alike: dict[Key, Key] = {}
         self._figures: dict[Key, Figures] = {}
-        self._deterring: dict[Key, dict[Term | None, float | None]] = {}
+        self._deterring: dict[Key, float | None] = {}
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
         self._columns: dict[Key, ColumnsFact] = {}
 
@@ -293,19 +293,17 @@ class Candidates:
             verdict = Verdict.BLOCKED
         return Judgement(verdict, gates, figures, failure, frozenset(estimated & figures.keys()))
 
-    def deterring(self, candidate: Candidate) -> Mapping[Term | None, float | None]:
-        """The least value of each term at which neither this recipient nor a coalition attacks a record; None for none.
+    def deterring(self, candidate: Candidate, term: Term) -> float | None:
+        """The least value of a term at which neither this recipient nor a coalition attacks a record; None for none.
 
         The other terms stay as they are. Raises as ``measured``.
         """
-        key = (candidate.digest, candidate.adversary.profile, *pooled_key(candidate))
+        key = (candidate.digest, candidate.adversary.profile, *pooled_key(candidate), term)
         if key not in self._deterring:
             views = (candidate, *map(candidate.seen_by, candidate.coalitions))
-            needed = [deterrents(seen.adversary.profile, seen.groups.distinct()) for seen in views]
-            for facts in zip(*needed, strict=True):
-                values = [fact.needed for fact in facts]
-                most = None if None in values else max(value for value in values if value is not None)
-                self._deterring.setdefault(key, {})[Term(facts[0].term)] = most
+            facts = [deterrents(seen.adversary.profile, seen.groups.distinct(), (term,)) for seen in views]
+            values = [fact.needed for (fact,) in facts if fact.needed is not None]
+            self._deterring[key] = max(values) if len(values) == len(views) else None
         return self._deterring[key]
 
     def _generalization(
