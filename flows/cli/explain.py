@@ -27,7 +27,7 @@ from tasks.core.seed import masking_generator, seed_commitment
 from tasks.dates.offsets import offset_key
 from tasks.dates.released_dates import ReleasedDates, released_dates
 from tasks.decision.explain.candidates import Candidates
-from tasks.decision.explain.explain import Decided
+from tasks.decision.explain.explain import Beside, Decided
 from tasks.decision.explain.explain import explain as explain_decision
 from tasks.decision.explain.result import Explanation, Figures, Flip, Judgement, NoFlip, Reason, Switch, TermChange
 from tasks.decision.record import DecisionRecord, Verdict
@@ -164,7 +164,8 @@ def _explained(
     frame = read_data(recalled.loaded)
     prepared = prepare(recalled.loaded, frame)
     index = replace(game_table(request, prepared), proven=False)
-    candidates = Candidates(
+    made = partial(
+        Candidates,
         index,
         prepared,
         _masked_for(recalled, frame, place),
@@ -172,9 +173,7 @@ def _explained(
         redacted=cache(partial(redacted, frame, request)),
     )
 
-    games = max(_SEARCH_WORK // candidates.game_size, _FEWEST_GAMES)
-
-    def explained(record: DecisionRecord) -> Explained:
+    def explained(record: DecisionRecord, candidates: Candidates, aside: Beside) -> Explained:
         who = record.recipient.id
         decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
         found = explain_decision(
@@ -183,12 +182,30 @@ def _explained(
             candidates,
             decided,
             lambda step: say(f"{who}: {step}"),
-            is_over=_over_after(candidates, games),
-            beside=beside if candidates.is_large else cache,
+            is_over=_over_after(candidates, max(_SEARCH_WORK // candidates.game_size, _FEWEST_GAMES)),
+            beside=aside,
         )
         return Explained(record, found, request.policy.gates)
 
-    return [explained(record) for record in records]
+    def in_turn(groups: Sequence[Sequence[DecisionRecord]]) -> list[Explained]:
+        each = ((together, made()) for together in groups)  # one after the other, as they hold games
+        return [explained(record, candidates, candidates.apart) for together, candidates in each for record in together]
+
+    candidates, groups = made(), _by_stakes(request, records)
+    if not candidates.is_large or len(groups) == 1:
+        return [explained(record, candidates, beside if candidates.is_large else cache) for record in records]
+    _ = index.people  # counted once for both processes
+    others = beside(partial(in_turn, groups[1::2]))
+    found = {one.record.recipient.id: one for one in (*in_turn(groups[::2]), *others())}
+    return [found[record.recipient.id] for record in records]
+
+
+def _by_stakes(request: ReleaseRequest, records: Sequence[DecisionRecord]) -> list[list[DecisionRecord]]:
+    """Records of recipients with equal stakes together, since they share most games."""
+    groups = dict[str, list[DecisionRecord]]()
+    for record in records:
+        groups.setdefault(request.recipient(record.recipient.id).stakes.model_dump_json(), []).append(record)
+    return list(groups.values())
 
 
 def _over_after(candidates: Candidates, games: int) -> Callable[[], bool]:

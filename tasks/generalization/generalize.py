@@ -22,7 +22,6 @@ from tasks.generalization.problem import Problem
 from tasks.generalization.recoding import recode
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.generalization.transparency import cell_numbers, effective_sizes
-from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
 from tasks.request.model import BUDGETED, BudgetPolicy, GatesBudget, Method
@@ -164,7 +163,7 @@ def _unlimited(table: CountIndex, problem: Problem, method: Method, cell_weights
         if recoding.cells is not None:
             return recoding.cells(codes)
         levels = recoding.levels(codes) if levels is None else levels
-        return problem.canonical(cells_at(codes, levels, table.hierarchies))
+        return problem.cells(codes, levels)
 
     levels = recoding.levels(table.data.codes)
     own = lambda: cells(table.population.codes)  # noqa: E731  asked for where cells overlap
@@ -198,8 +197,7 @@ def _budgeted(
         weighed = Weighed(population, data, table.layers, by_records=cell_weights == "data")
         found = budgeted_partition(problem, weighed, budget, divided)
     cells, own = (
-        problem.canonical(cells_at(tuples.codes, levels, table.hierarchies))
-        for tuples, levels in ((data, found.levels), (population, found.own_levels))
+        problem.cells(tuples.codes, levels) for tuples, levels in ((data, found.levels), (population, found.own_levels))
     )
     released = ~found.own_withheld
     return MethodCells(found.levels, cells, lambda: own, None, found.withheld, released, found.outcome)

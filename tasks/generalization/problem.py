@@ -40,6 +40,14 @@ class Problem:
         cells = cells_at(codes, levels, self.hierarchies)
         return self.payoffs.benefit * self.loss.kept(cells), self.people.count(cells)
 
+    def cells(self, codes: Codes, levels: Codes) -> Codes:
+        """Cells of leaf codes at levels, named as ``canonical`` does."""
+        cells = np.empty_like(codes)
+        for axis, hierarchy in enumerate(self.hierarchies):
+            finest = hierarchy.finest[hierarchy.positions]
+            cells[:, axis] = finest.take(codes[:, axis] * hierarchy.n_levels + levels[..., axis])
+        return cells
+
     def canonical(self, cells: Codes) -> Codes:
         """Cells with each group named at the lowest level that holds the same values."""
         finest = np.empty_like(cells)

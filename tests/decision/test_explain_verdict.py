@@ -106,10 +106,12 @@ def test_of_a_large_game_what_rests_on_a_brief_search_is_an_estimate(monkeypatch
     assert not any(one.after.estimated for one in explanation.switches)
 
 
-def test_work_beside_gives_the_same() -> None:
+@pytest.mark.parametrize("forked", [True, False])
+def test_work_beside_or_apart_gives_the_same(forked: bool) -> None:
     request, plays, others = asked(), candidates(), candidates()
     here = explained(request, plays)
-    there = explain(request, request.recipients[1], others, decided(request, others), beside=beside)
+    elsewhere = beside if forked else others.apart
+    there = explain(request, request.recipients[1], others, decided(request, others), beside=elsewhere)
     assert replace(there, games_solved=here.games_solved) == here
     assert others.games_solved < plays.games_solved
 
@@ -393,6 +395,18 @@ def test_games_that_differ_in_nothing_that_matters_are_solved_once() -> None:
     for request in basic:
         plays.of(request, request.recipients[1], exact=False)
     assert plays.games_solved == 6
+
+
+def test_each_explanation_counts_the_games_that_it_asks_for_and_what_is_done_apart_counts_for_nothing() -> None:
+    plays, request = candidates(), asked()
+    plays.apart(lambda: plays.of(request, request.recipients[1]))
+    assert plays.games_solved == 0
+    plays.of(request, request.recipients[1])
+    plays.of(request, request.recipients[1])
+    assert plays.games_solved == 1, "solved before, and asked for now"
+    plays.start()
+    plays.of(request, request.recipients[1])
+    assert plays.games_solved == 2
 
 
 def test_games_are_forgotten_past_a_bound_and_played_again() -> None:

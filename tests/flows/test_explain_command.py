@@ -166,6 +166,20 @@ def test_every_recipient_in_turn(made: Made, command: Command) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_recipients_of_a_large_game_explained_together_are_explained_as_alone(
+    made: Made, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lab in another process, since its stakes are others."""
+    monkeypatch.setattr("tasks.decision.explain.candidates._LARGE", 0)
+    of_release = made.outcome.release_id, "--workspace", made.workspace
+    together = explained(command, *of_release)["recipients"]
+    assert [one["recipient"] for one in together] == ["university", "lab", "institute"]
+    for one in together:
+        (alone,) = explained(command, *of_release, "--recipient", one["recipient"])["recipients"]
+        assert {**alone, "games_played": 0} == {**one, "games_played": 0}
+
+
 def test_the_strongest_reasons(made: Made, command: Command) -> None:
     """Nothing at all can be released to the lab; the institute would be right with 0.99 where 0.2 is allowed."""
     university, lab, institute = explained(command, made.outcome.release_id, "-w", made.workspace)["recipients"]

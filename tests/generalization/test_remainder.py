@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import InformationLoss
-from tasks.generalization.generalize import generalize, population_cells
+from tasks.generalization.generalize import game_problem, generalize, population_cells
 from tasks.generalization.problem import Problem
 from tasks.generalization.remainder import bound, orders
 from tasks.generalization.remainder import find as search
@@ -124,6 +124,28 @@ def test_no_classes_pay_more_than_the_best_and_the_best_no_more_than_the_bound(w
     assert best is not None
     assert made.division.payoff <= best + 1e-3
     assert best <= made.division.upper_bound + 1e-3
+
+
+@QUICK
+@given(world=st.one_of(worlds(), worlds(crossing=True)), free=st.integers(0, 3), data=st.data())
+def test_rows_that_differ_in_nothing_that_costs_anything_may_go_together(
+    world: World, free: int, data: st.DataObject
+) -> None:
+    if not feasible(world):
+        return
+    weights = np.array([0.0 if axis == free else 1.0 for axis in range(len(world.rows))])
+    if not weights.any():
+        return
+    table = table_of(world, (0,) * len(world.rows), 2**20)
+    problem = remainder_problem(game_problem(table, world.payoffs, weights), table.population)
+    if data.draw(st.booleans(), label="some records are asked for"):
+        records = data.draw(st.lists(st.integers(0, 3), min_size=len(problem.codes), max_size=len(problem.codes)))
+        problem = replace(problem, records=np.array(records, dtype=np.float64), least_records=3)
+    merged, row = problem.merged()
+    alike, alone = (
+        released(one, orders_of(one, problem.strategies)(np.zeros(len(problem.lost)))) for one in (merged, problem)
+    )
+    assert (alike[row] == alone).all()
 
 
 def test_whoever_misses_k_by_one_drags_nobody_up() -> None:

@@ -6,7 +6,7 @@ itself makes access worth it for the file, and once access is paid the three do 
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,13 +171,18 @@ def gate_figures(residual: tuple[BeliefFact, ...], loss: float) -> dict[Measure,
     }
 
 
-def deterrents(profile: AdversaryProfile, groups: Groups) -> tuple[DeterrentFact, ...]:
-    """The least value of each term, the others as they are, at which no record is attacked."""
+_DETERRENTS = (Term.PENALTY, Term.DETECTION, Term.EXPLOIT_COST, Term.ACCESS_COST)
+
+
+def deterrents(
+    profile: AdversaryProfile, groups: Groups, terms: Sequence[Term] = _DETERRENTS
+) -> tuple[DeterrentFact, ...]:
+    """The least value of each of some terms, the others as they are, at which no record is attacked."""
     return tuple(
         DeterrentFact.model_validate(
             {"term": term.value, "current": term_value(profile, term), "needed": _needed(profile, term, groups)}
         )
-        for term in (Term.PENALTY, Term.DETECTION, Term.EXPLOIT_COST, Term.ACCESS_COST)
+        for term in terms
     )
 
 

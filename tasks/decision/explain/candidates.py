@@ -13,12 +13,12 @@ solved as it stands. So do, in large games, searches that are cut short, and bou
 
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,7 @@ _LARGE = 2**22
 """Tuples of the population times strategies from which a game is large."""
 
 Key = tuple[object, ...]
+_Result = TypeVar("_Result")
 
 
 def _maskings(candidate: Candidate) -> tuple[str, ...]:
@@ -112,12 +113,16 @@ class Candidates:
         self.redacted = redacted
         self.estimates = Estimates()
         self.games_solved = 0
+        """Games, those that an earlier explanation solved already too."""
         bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
         self._most_games = max(_FEWEST_GAMES, memory // max(1, bytes_each))
+        self._asked = set[Key]()
+        self._last: tuple[Candidate, int] | None = None
+        """The last copy made, and its minimum class size: which tuples are released depends on that alone."""
         self._games: OrderedDict[Key, Generalization | StageFailed] = OrderedDict()
         self._alike: dict[Key, Key] = {}
         self._figures: dict[Key, Figures] = {}
-        self._deterring: dict[Key, dict[Term | None, float | None]] = {}
+        self._deterring: dict[Key, float | None] = {}
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
         self._columns: dict[Key, ColumnsFact] = {}
 
@@ -143,6 +148,18 @@ class Candidates:
         """Whether the game of a copy that is not ``exact`` is solved by a search that is cut short."""
         return self._known(request, recipient, exact=False)[2].brief
 
+    def start(self) -> None:
+        """Begin another explanation, with bounds of its own, whatever others have found."""
+        self._asked = set()
+        self.estimates.start()
+
+    def apart(self, work: Callable[[], _Result]) -> Callable[[], _Result]:
+        """Do some work at once, with bounds of its own: games and attacks that it takes count for nothing after it."""
+        games, asked, attacks = self.games_solved, set(self._asked), self.estimates.work
+        result = work()
+        self.games_solved, self._asked, self.estimates.work = games, asked, attacks
+        return lambda: result
+
     def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
         """The recipient's copy under the terms of a request; if not ``exact``, games may be shared as the module says.
 
@@ -160,6 +177,11 @@ class Candidates:
         )
         if request.dated:
             made = made.with_dates(self.dates_for(request, recipient))
+        last, size = self._last, request.policy.generalization.minimum_class_size
+        if last and last[0].generalization is generalization and last[1] == size:
+            alike = vars(last[0])
+            vars(made).update({name: alike[name] for name in ("released", "digest") if name in alike})
+        self._last = made, size
         pooled = pooled_key(made)
         if pooled:
             key = (made.digest, *pooled)
@@ -270,19 +292,17 @@ class Candidates:
             verdict = Verdict.BLOCKED
         return Judgement(verdict, gates, figures, failure, frozenset(estimated & figures.keys()))
 
-    def deterring(self, candidate: Candidate) -> Mapping[Term | None, float | None]:
-        """The least value of each term at which neither this recipient nor a coalition attacks a record; None for none.
+    def deterring(self, candidate: Candidate, term: Term) -> float | None:
+        """The least value of a term at which neither this recipient nor a coalition attacks a record; None for none.
 
         The other terms stay as they are. Raises as ``measured``.
         """
-        key = (candidate.digest, candidate.adversary.profile, *pooled_key(candidate))
+        key = (candidate.digest, candidate.adversary.profile, *pooled_key(candidate), term)
         if key not in self._deterring:
             views = (candidate, *map(candidate.seen_by, candidate.coalitions))
-            needed = [deterrents(seen.adversary.profile, seen.groups.distinct()) for seen in views]
-            for facts in zip(*needed, strict=True):
-                values = [fact.needed for fact in facts]
-                most = None if None in values else max(value for value in values if value is not None)
-                self._deterring.setdefault(key, {})[Term(facts[0].term)] = most
+            facts = [deterrents(seen.adversary.profile, seen.groups.distinct(), (term,)) for seen in views]
+            values = [fact.needed for (fact,) in facts if fact.needed is not None]
+            self._deterring[key] = max(values) if len(values) == len(views) else None
         return self._deterring[key]
 
     def _generalization(
@@ -291,8 +311,10 @@ class Candidates:
         """The outcome of a game, and the counts that it was solved on."""
         alike, key, table = self._known(request, recipient, exact=exact)
         table = table_under(table, request)
-        if key not in self._games:
+        if key not in self._games or key not in self._asked:
             self.games_solved += 1
+            self._asked.add(key)
+        if key not in self._games:
             try:
                 found: Generalization | StageFailed = generalized_against(
                     table, request, recipient, self._follower(request, recipient)

@@ -72,7 +72,7 @@ def _deterrent(trial: Trial, lever: Lever) -> list[Flip | NoFlip]:
     request, least = levers.apply(trial.request, lever.changes(lever.current)) if lever.stated else trial.request, None
     with suppress(ParameterError):
         candidate = trial.candidates.of(request, request.recipient(trial.recipient.id))
-        least = trial.candidates.deterring(candidate).get(lever.moved)
+        least = None if lever.moved is None else trial.candidates.deterring(candidate, lever.moved)
     why = "The gates stay open without it."
     if not trial.passes:
         why = "No value of it alone was found that deters the recipient."

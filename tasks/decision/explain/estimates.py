@@ -55,11 +55,11 @@ class Estimates:
         self._recorded: dict[_Key, float] = {}
         self._attacks: dict[_Key, tuple[Figures, Figures]] = {}
         self._passing: dict[_Key, Measured | None] = {}
-        self._work = 0.0
+        self.work = 0.0
 
     def start(self) -> None:
         """Allow as much work as for the first explanation again."""
-        self._work = 0.0
+        self.work = 0.0
 
     def record(self, candidate: Candidate, figures: Figures) -> None:
         """Keep what a decision recorded of a candidate."""
@@ -138,9 +138,9 @@ class Estimates:
         )
         request = candidate.request.model_copy(update={"policy": policy})
         cost = _COSTS[quick, not set(request.masked).isdisjoint(known_attributes(request, candidate.prepared))]
-        if (self._work + cost) * records > max(_MOST_WORK, _FEWEST_ATTACKS * records):
+        if (self.work + cost) * records > max(_MOST_WORK, _FEWEST_ATTACKS * records):
             raise TooManyAttacks
-        self._work += cost
+        self.work += cost
         generator = np.random.default_rng(_ATTACK_SEED)
         fact = attack(replace(candidate, request=request), generator, quick=True, hasty=quick)
         return gate_figures(fact), least_figures(fact)

@@ -127,6 +127,7 @@ def explain(
     Raises StageFailed if the recorded terms now give other figures or another verdict than recorded: data, population
     or program are then not those of the decision.
     """
+    candidates.start()
     passes = decided.verdict is not Verdict.BLOCKED
     trial = Trial(request, recipient, candidates, decided.decided_on, passes, progress, is_over)
     gates, games_before = decided.gates, candidates.games_solved
@@ -189,7 +190,6 @@ def explain(
 
 def _remember(trial: Trial, gates: Sequence[GateResult]) -> None:
     """Keep what draws and attacks gave at the decision, so that none are made again on the same outcome."""
-    trial.candidates.estimates.start()
     figures = {Measure(gate.id): gate.measured for gate in gates if gate.id in RANDOM and gate.measured is not None}
     if figures:
         with suppress(StageFailed):  # reported when the recorded terms are judged

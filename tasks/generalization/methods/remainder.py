@@ -29,6 +29,8 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
         node = max(node, classes.lattice.number(whole).astype(np.int64), key=classes.worth)
 
     def levels(codes: Codes) -> Codes:
+        if codes is population.codes:
+            return classes.lattice.nodes[node]
         place = population.find(leaf_keys(codes, problem.hierarchies))
         chosen = np.where(place >= 0, node[place], classes.top)
         held = classes.holding(codes[place < 0], node)

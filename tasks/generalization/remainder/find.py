@@ -59,8 +59,9 @@ def find_briefly(problem: RemainderProblem, left_out: float = 0) -> Ints:
 
     ``left_out`` is as of ``find``.
     """
-    made = released(problem, orders_of(problem, _tried(problem))(np.zeros(len(problem.lost))))
-    return _finished(problem, made, left_out)
+    merged, row = _merged(problem)
+    made = released(merged, orders_of(merged, _tried(problem))(np.zeros(len(problem.lost))))
+    return _finished(problem, made[row], left_out)
 
 
 def find(problem: RemainderProblem, start: Ints | None = None, left_out: float = np.inf) -> Found:
@@ -71,8 +72,9 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
     people and records enough for one class, and no further demands.
     """
     tried = _tried(problem)
-    orders = orders_of(problem, tried)
-    made = released(problem, orders(np.zeros(len(problem.lost))), start)
+    merged, row = _merged(problem, start)
+    orders = orders_of(merged, tried)
+    made = released(merged, orders(np.zeros(len(problem.lost))), start)[row]
     first = _finished(problem, made, left_out)
     strategies, best = tried, None
     if len(problem.strategies) > _ALL_STRATEGIES:
@@ -81,6 +83,7 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
             best = best_cells(problem, first)
             more = np.union1d(strategies, best.strategies)
             strategies = more if _work(problem, more) <= _WORK else strategies
+    if strategies is not tried or merged is not problem:
         orders = orders_of(problem, strategies)
     passes = _orders(problem, strategies, orders)
     node = _improved(problem, _best_pass(problem, first, passes, start, left_out), left_out)
@@ -95,6 +98,13 @@ def find_beside_bound(problem: RemainderProblem) -> Found:
         best = beside.submit(best_cells, problem, np.full(len(problem.codes), UNPLACED))
         found = find(problem, left_out=0)
         return replace(found, best=found.best or best.result())
+
+
+def _merged(problem: RemainderProblem, start: Ints | None = None) -> tuple[RemainderProblem, Ints | slice]:
+    """The problem of a first pass, which cannot tell some rows apart where an attribute costs nothing."""
+    if start is None and problem.admissible is None and len(problem.priced) < len(problem.lost):
+        return problem.merged()
+    return problem, slice(None)
 
 
 def _best_pass(

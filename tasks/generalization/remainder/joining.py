@@ -5,6 +5,7 @@ import numpy as np
 from tasks.generalization.kanonymity.classes import Ints, compact
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import radix_strides
 
 
 def divided(problem: RemainderProblem, node: Ints) -> Ints:
@@ -12,24 +13,26 @@ def divided(problem: RemainderProblem, node: Ints) -> Ints:
     node, placed = node.copy(), np.flatnonzero(node != UNPLACED)
     classes = np.zeros(len(node), dtype=np.int64)
     classes[placed], n_whole = problem.classes(node, placed)
+    strides = radix_strides(problem.lattice.heights)
     for axis, hierarchy in enumerate(problem.hierarchies):
+        levels = problem.lattice.nodes[:, axis][node]
         for level in range(hierarchy.n_levels - 1 if hierarchy.is_tree else 0):
-            rows = placed[problem.lattice.nodes[node[placed], axis] > level]
+            rows = placed[levels[placed] > level]
             whole = classes[rows]
-            group, n_groups = hierarchy.groups[problem.codes[rows, axis], level], len(hierarchy.labels[level])
+            group, n_groups = hierarchy.groups[:, level][problem.codes[rows, axis]], len(hierarchy.labels[level])
             part, many = compact(whole * n_groups + group, n_whole * n_groups)
-            levels = problem.lattice.nodes[node[rows]]
-            levels[:, axis] = level
-            finer = problem.lattice.number(levels)
             allowed = problem.enough(rows, part, many)
+            finer = node[rows] - (levels[rows] - level) * strides[axis]
             if problem.admissible is not None and len(rows):
                 allowed &= problem.admissible(rows, part, many, finer)
-            undivided = (np.bincount(whole[~allowed[part]], minlength=n_whole) > 0)[whole]
-            if not undivided.all():
-                node[rows[~undivided]] = finer[~undivided]
+            undivided = np.bincount(whole[~allowed[part]], minlength=n_whole) > 0
+            parted = (~undivided[whole]).nonzero()[0]
+            if len(parted):
+                rows, finer = rows[parted], finer[parted]
+                node[rows], levels[rows] = finer, level
                 # A part joins the class of its label, if there is one: only classes of these strategies change.
                 changed = np.zeros(len(problem.lattice), dtype=np.bool_)
-                changed[finer[~undivided]] = True
+                changed[finer] = True
                 again = placed[changed[node[placed]]]
                 number, many = problem.classes(node, again)
                 classes[again], n_whole = n_whole + number, n_whole + many

@@ -37,20 +37,19 @@ def orders_of(problem: RemainderProblem, strategies: Ints) -> Callable[[Floats],
     profile, member = problem.profiles
     if len(member) * len(strategies) > _PAIRS:
         return lambda _: by_mean_loss(problem, strategies)
-    live = np.zeros((len(member), len(strategies)), dtype=np.bool_)
+    asked = len(problem.codes) * len(strategies) <= _ASKED
+    live = np.full((len(member), len(strategies)), not asked)
     kept = np.empty(live.shape)
     for number, strategy in enumerate(strategies.tolist()):
         kept[:, number] = problem.kept(problem.codes[member], strategy)
-        live[profile[_large(problem, strategy, len(strategies))], number] = True
+        if asked:
+            live[profile[_large(problem, strategy)], number] = True
     return lambda bias: _by_value(problem, strategies, kept, live, bias)
 
 
-def _large(problem: RemainderProblem, strategy: int, strategies: int) -> Ints:
-    """Rows whose cell has enough people, or all of them where these are too many to be asked."""
-    rows = np.arange(len(problem.codes))
-    if len(rows) * strategies > _ASKED:
-        return rows
-    rows, cell, many = problem.cells(rows, strategy)
+def _large(problem: RemainderProblem, strategy: int) -> Ints:
+    """Rows whose cell has enough people."""
+    rows, cell, many = problem.cells(np.arange(len(problem.codes)), strategy)
     return rows[(np.bincount(cell, problem.counts[rows], many) >= problem.least)[cell]]
 
 
@@ -89,8 +88,8 @@ def _by_value(problem: RemainderProblem, strategies: Ints, kept: Floats, live: B
             if left < _COMPACTED * len(rows):
                 rows, bounds = _by_profile(rows[~done[rows]], profile, len(member))
             own = who[start:end]
-            found = rows[_runs(bounds[own], bounds[own + 1] - bounds[own])]
-            found = found[~done[found]]
+            found = rows.take(_runs(bounds[own], bounds[own + 1] - bounds[own]))
+            found = found[~done.take(found)]
             if len(found):
                 yield int(strategies[which[start]]), found, float(kept[own[0], which[start]])
                 left -= int(np.count_nonzero(done[found]))

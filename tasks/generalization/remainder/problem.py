@@ -1,7 +1,7 @@
 """Distinct tuples to be put into classes, and what a class may be."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -100,11 +100,22 @@ class RemainderProblem:
         kinds = [np.unique(np.round(lost, 12), axis=0, return_inverse=True)[1].ravel() for lost in self.lost]
         return fold_columns([kind[self.codes[:, axis]] for axis, kind in enumerate(kinds)], len(self.codes))
 
+    def merged(self) -> tuple["RemainderProblem", Ints]:
+        """The problem with rows made one that differ in nothing that costs anything, and the new row of each.
+
+        Strategies that withhold the rest have the same cells. There must be no further demands.
+        """
+        number, member = fold_columns([self.codes[:, axis] for axis in self.priced], len(self.codes))
+        counts = np.bincount(number, self.counts).astype(np.float64)
+        records = None if self.records is None else np.bincount(number, self.records).astype(np.float64)
+        return replace(self, codes=self.codes[member], counts=counts, records=records), number
+
     @cached_property
-    def _halves(self) -> tuple[tuple[Half, Ints], tuple[Half, Ints]]:
+    def _halves(self) -> tuple[tuple[Half, NDArray[np.int32]], tuple[Half, NDArray[np.int32]]]:
         middle, codes = (len(self.hierarchies) + 1) // 2, self.codes.astype(np.int64)
-        left = half_of(codes[:, :middle], self.hierarchies[:middle])
-        return left, half_of(codes[:, middle:], self.hierarchies[middle:])
+        left, left_of = half_of(codes[:, :middle], self.hierarchies[:middle])
+        right, right_of = half_of(codes[:, middle:], self.hierarchies[middle:])
+        return (left, left_of.astype(np.int32)), (right, right_of.astype(np.int32))
 
     @cached_property
     def _large(self) -> dict[tuple[int, Levels], tuple[NDArray[np.int32], int]]:
@@ -127,7 +138,7 @@ class RemainderProblem:
     def _halves_of(self, rows: Ints) -> tuple[NDArray[np.int32], ...]:
         """Half tuples of some rows; kept for the next strategy, as the same rows are often asked for again."""
         if not self._last_rows or self._last_rows[0][0] is not rows:
-            halves = tuple(half_of_row[rows].astype(np.int32) for _, half_of_row in self._halves)
+            halves = tuple(half_of_row.take(rows) for _, half_of_row in self._halves)
             self._last_rows[:] = [(rows, halves)]
         return self._last_rows[0][1]
 
@@ -146,7 +157,7 @@ class RemainderProblem:
         """Share of information that leaf codes keep at a strategy, the same for all or each its own."""
         levels, kept = self.lattice.nodes[node], np.ones(len(codes))
         for axis, lost in enumerate(self.lost):
-            kept -= lost[codes[:, axis], levels[..., axis]]
+            kept -= lost.take(codes[:, axis] * lost.shape[1] + levels[..., axis])
         return kept
 
     def lost_by(self, rows: Ints, axis: int, level: NDArray[np.integer] | int) -> Floats:

@@ -77,9 +77,9 @@ class _ClassesMade:
 
         ``worth`` is the share that the row would keep, which must not be far below what it keeps.
         """
-        able = self.size[self.owner[rows]] - self.problem.counts[rows] >= self.problem.least
-        able &= self.kept[rows] < worth + _NEAR + _GAIN
-        return np.asarray(able | (self.node[rows] == strategy))
+        able = self.size.take(self.owner.take(rows)) - self.problem.counts.take(rows) >= self.problem.least
+        able &= self.kept.take(rows) < worth + _NEAR + _GAIN
+        return np.asarray(able | (self.node.take(rows) == strategy))
 
     def fill(self, strategy: int, rows: Ints, prices: Floats, worth: float) -> None:
         """Make cells classes, or enlarge those that are, where people are left or would keep more.
@@ -89,19 +89,19 @@ class _ClassesMade:
         that the people of the cells would keep, nearly; where it is infinite, only people who are left make a class.
         """
         rows, cell, many = self.problem.cells(rows, strategy)
-        counts, node = self.problem.counts, self.node[rows]
+        counts, node = self.problem.counts.take(rows), self.node.take(rows)
         there, own = np.zeros(many, dtype=np.int64), node == strategy
         there[cell[own]] = self.owner[rows[own]]
         need = np.where(there > 0, 0.0, float(self.problem.least))
         left = node == UNPLACED
-        wanting = left | (self.kept[rows] < worth) if np.isfinite(worth) else left
-        possible = (np.bincount(cell, counts[rows], many) >= need) & (np.bincount(cell, wanting, many) > 0)
-        some = np.flatnonzero(possible[cell] & ~own)
+        wanting = left | (self.kept.take(rows) < worth) if np.isfinite(worth) else left
+        possible = (np.bincount(cell, counts, many) >= need) & (np.bincount(cell, wanting, many) > 0)
+        some = (possible.take(cell) & ~own).nonzero()[0]
         if len(some) == 0:
             return
-        rows, cell, left = rows[some], cell[some], left[some]
-        weights = counts[rows]
-        loss = np.where(left, prices[rows], self.kept[rows]) - self.problem.kept(self.problem.codes[rows], strategy)
+        rows, cell, left, weights = rows.take(some), cell.take(some), left.take(some), counts.take(some)
+        loss = np.where(left, prices.take(rows), self.kept.take(rows))
+        loss -= self.problem.kept(self.problem.codes.take(rows, axis=0), strategy)
         gain = 0.0 - np.bincount(cell[left], (weights * loss)[left], many)
         need = need - np.bincount(cell[left], weights[left], many)
         most = gain + np.bincount(cell[~left], np.maximum(-weights * loss, 0.0)[~left], many)
