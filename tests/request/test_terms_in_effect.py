@@ -36,6 +36,7 @@ ALWAYS = {
     "attributes.role": "decides what leaves",
     "attributes.type": "validated",
     "attributes.description": "printed in the dictionary",
+    "attributes.labels": "printed in the dictionary",
     "attributes.of": "makes it one of rows; refused without dataset.person",
     "attributes.hierarchy": "read; one of a column that has none is refused",
     "attributes.date": "shifts, counts or validates; refused of other types",

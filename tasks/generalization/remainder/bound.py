@@ -20,6 +20,8 @@ from tasks.microdata.tuples import radix_strides
 
 _WORK = 200_000_000
 """Rows times strategies that are gone through at most before the attributes are parted."""
+_OVERHEAD = 10_000
+"""What a strategy takes beside its rows, counted as rows: nearly all where rows are few and attributes many."""
 _GAIN = 1e-12
 _MERGED, _ALIKE = 2**13, 0.8
 """Rows from which, and the share of them up to which, rows that lose the same from now on are made one."""
@@ -79,14 +81,14 @@ class CellSearch:
     problem: RemainderProblem
     axes: list[int]
     limit: int
-    """Rows times strategies after which the search ends."""
+    """Rows and overhead, times strategies after which the search ends."""
     known: Floats | None = None
     """What each row loses as far as is known, lowered by the search. If given, only cells that lower it are found.
 
     Rows that no cell can part any more are then made one, so that the rows of a cell need not be the problem's.
     """
     work: int = 0
-    """Rows times strategies so far."""
+    """Rows and overhead, times strategies, so far."""
 
     @property
     def through(self) -> bool:
@@ -182,7 +184,7 @@ class CellSearch:
         part, parts = cell * many + tree.groups[:, level][self._columns[axis][rows]], number * many
         if parts > _SPARSE * len(rows):
             part, parts = compact(part, parts)
-        self.work += len(rows)
+        self.work += len(rows) + _OVERHEAD
         if self.problem.records is not None:
             records = self.problem.records[rows]
             held = self.problem.filed(np.bincount(part, records, parts))[part] | (records == 0)
