@@ -45,7 +45,7 @@ _ONE_SHOT = "one-shot"
 _LONG, _MILLION = 10_000, 1_000_000
 _FEW, _SMALL, _LEAST = 10, 0.01, 0.0001
 _PARTITIONS = (Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
-_Played = Sequence[tuple[ComparedPolicy, PolicyFigures]]
+_Compared = Sequence[tuple[ComparedPolicy, PolicyFigures]]
 
 
 def policy_tables(
@@ -56,9 +56,13 @@ def policy_tables(
     against = "one attempt a record" if own == _ONE_SHOT else f"a sequential adversary ({own.partition(', ')[2]})"
     rows = (("→" if one.chosen else "", one.policy, *_figures(one.figures)) for one in policies)
     yield from table(f"{recipient.id}: all policies, against {against}", _HEADINGS, rows)
-    played = [(one, one.figures) for one in policies if one.figures is not None]
-    yield Paragraph(lines(*_notes(recipient, request, counted, policies, played)), "lead")
-    recoded = [(one.policy, found.played.k_anonymity) for one, found in played if found.played.k_anonymity is not None]
+    compared = [(one, one.figures) for one in policies if one.figures is not None]
+    yield Paragraph(lines(*_notes(recipient, request, counted, policies, compared)), "lead")
+    recoded = [
+        (one.policy, found.generalization.k_anonymity)
+        for one, found in compared
+        if found.generalization.k_anonymity is not None
+    ]
     if counted.demands is not None and recoded:
         costs = (
             (
@@ -104,7 +108,7 @@ def _notes(
     request: ReleaseRequest,
     counted: CountIndex,
     policies: Sequence[ComparedPolicy],
-    played: _Played,
+    compared: _Compared,
 ) -> Iterator[str]:
     terms, sharing = request.policy.generalization, len(request.sharing(recipient))
     if sharing:
@@ -118,15 +122,15 @@ def _notes(
     yield from (
         f"{one.policy}: the policy gives no k; k = {one.k:,} is the size of the least group that is left alone; up to "
         f"{limit} of the records may be left out for it."
-        for one, _ in played
+        for one, _ in compared
         if one.k is not None
     )
-    yield from _proofs(request, played)
+    yield from _proofs(request, compared)
     if terms.budget is not None:
-        free = [one.policy for one, found in played if found.played.budget is None]
+        free = [one.policy for one, found in compared if found.generalization.budget is None]
         yield f"Not held to the budget: {', '.join(free)}."
-    yield from _planned(request, played)
-    out = [f"{one.policy} {found.left_out:.2%}" for one, found in played if found.left_out]
+    yield from _planned(request, compared)
+    out = [f"{one.policy} {found.left_out:.2%}" for one, found in compared if found.left_out]
     if out:
         yield f"Records left out: {', '.join(out)}. P_reid is of the others."
     if terms.minimum_class_size > 1:
@@ -135,18 +139,18 @@ def _notes(
         yield "Cells are counted when first required, within the time of the row that requires them."
 
 
-def _proofs(request: ReleaseRequest, played: _Played) -> Iterator[str]:
+def _proofs(request: ReleaseRequest, compared: _Compared) -> Iterator[str]:
     """Largest distance of each partition, and of each answer to a budget, from the best."""
     by_people = request.policy.generalization.cell_weights == "population"
     proofs: dict[str, list[str]] = {}
-    for one, found in played:
+    for one, found in compared:
         people = (by_people and one.method in _PARTITIONS) or one.method is Method.NO_ATTACK_REMAINDER
         weighed = "a person of the population" if people else "a record"
         if found.division is not None:
-            before = "before k-anonymity " if found.played.k_anonymity is not None else ""
+            before = "before k-anonymity " if found.generalization.k_anonymity is not None else ""
             proofs.setdefault(before + proof_in_words(found.division, weighed), []).append(one.policy)
-        elif found.played.budget is not None:
-            gap = found.played.budget.bound - found.played.budget.payoff
+        elif found.generalization.budget is not None:
+            gap = found.generalization.budget.bound - found.generalization.budget.payoff
             proof = "optimal" if gap <= TIE else f"at most {_below(gap)} {weighed} below the best"
             proofs.setdefault(f"{proof} within the budget", []).append(one.policy)
     yield from (f"{', '.join(names)}: {proof}." for proof, names in proofs.items())
@@ -161,22 +165,22 @@ def proof_in_words(division: DivisionFact, weighed: str) -> str:
     return f"at most {_below(division.gap)} {weighed} below the best"
 
 
-def _planned(request: ReleaseRequest, played: _Played) -> Iterator[str]:
+def _planned(request: ReleaseRequest, compared: _Compared) -> Iterator[str]:
     """Payoffs of partitions against the recipient whom they are not made for, and why P_reid may be missing."""
-    again = [f"{one.policy} is {one.method.value}" for one, _ in played if one.policy != one.method.value]
+    again = [f"{one.policy} is {one.method.value}" for one, _ in compared if one.policy != one.method.value]
     if adversary_of(request) == _ONE_SHOT:
         plans = {
             one.policy: found.planned.payoff
-            for one, found in played
+            for one, found in compared
             if one.against == _ONE_SHOT and one.method in _PARTITIONS and found.planned is not None
         }
-        once = {one.policy: found.outcome.publisher_payoff for one, found in played if one.against != _ONE_SHOT}
+        once = {one.policy: found.outcome.publisher_payoff for one, found in compared if one.against != _ONE_SHOT}
         yield from _paying("Made for one attempt a record, against a sequential adversary with access paid once", plans)
         yield from _paying("Made for a sequential adversary, against one attempt a record", once)
     elif again:
         yield f"{', '.join(again)}: every game here is against a sequential adversary."
     reasons: dict[str, list[str]] = {}
-    for one, found in played:
+    for one, found in compared:
         if found.planned is None:
             reasons.setdefault(found.unplanned, []).append(one.policy)
     yield from (f"P_reid cannot be given of {', '.join(names)}: {why}." for why, names in reasons.items())

@@ -89,7 +89,7 @@ def _to_leave(candidate: Candidate, key_file: Path, ground: TodaysPopulation) ->
     """A copy of the release that is being made."""
     request, recipient = candidate.request, candidate.recipient
     made = replace(candidate.generalization, own=candidate.own_cells)
-    kept = replace(Kept.of(candidate, b"", key_file, None), played=made)
+    kept = replace(Kept.of(candidate, b"", key_file, None), generalization=made)
     decoyed = recipient.decoys is not None or request.continues is not None
     laid = copy_of_candidate(candidate, kept, ground)
     return HeldCopy(recipient.id, laid, recipient, request.policy, decoyed, left=False)

@@ -109,7 +109,7 @@ def intersections(table: CountIndex, copies: Sequence[PooledCopy]) -> Codes:
 
 
 def coalitions_of(
-    table: CountIndex, played: Generalization, kept: Flags, request: ReleaseRequest, recipient: Recipient
+    table: CountIndex, generalization: Generalization, kept: Flags, request: ReleaseRequest, recipient: Recipient
 ) -> tuple[Coalition, ...]:
     """Coalitions that a recipient may be in under the policy; none where it has no terms on collusion.
 
@@ -121,13 +121,19 @@ def coalitions_of(
         return ()
     others = {member.id: member for members in sets for member in members}
     copies = {name: _of_another(table, request, one) for name, one in others.items() if name != recipient.id}
-    copies[recipient.id] = PooledCopy(played.cells, kept, own_cells(table, played, request, recipient), played.counted)
+    copies[recipient.id] = PooledCopy(
+        generalization.cells, kept, own_cells(table, generalization, request, recipient), generalization.counted
+    )
     made = ([copy for member in members if (copy := copies[member.id]) is not None] for members in sets)
-    return tuple(_coalition(table, played, kept, *one) for one in zip(sets, made, strict=True))
+    return tuple(_coalition(table, generalization, kept, *one) for one in zip(sets, made, strict=True))
 
 
 def _coalition(
-    table: CountIndex, played: Generalization, kept: Flags, members: Sequence[Recipient], copies: Sequence[PooledCopy]
+    table: CountIndex,
+    generalization: Generalization,
+    kept: Flags,
+    members: Sequence[Recipient],
+    copies: Sequence[PooledCopy],
 ) -> Coalition:
     counts = table.population.counts
     kinds = counts[:, None] if table.listed is None else np.column_stack([counts, table.listed])
@@ -135,7 +141,7 @@ def _coalition(
     classes, numbers = np.zeros(len(kept), dtype=np.int64), same_cells(copies).astype(np.int64)
     classes[kept] = class_sizes(numbers[kept], table.data.counts[kept])
     copy = replace(
-        played,
+        generalization,
         people=matching_people(table, cells),
         effective=effective[:, 0],
         listed=None if table.listed is None else effective[:, 1],
@@ -149,24 +155,28 @@ def _of_another(table: CountIndex, request: ReleaseRequest, recipient: Recipient
         table_under(table, request),
         follower_of(request, recipient, table.population.total, from_below=table.from_below),
     )
-    played = generalized_against(under, request, recipient, game)
+    generalization = generalized_against(under, request, recipient, game)
     try:
-        kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
+        kept = released_tuples(table, generalization, request.policy.generalization.minimum_class_size)
     except StageFailed:
         return None
-    return PooledCopy(played.cells, kept, own_cells(table, played, request, recipient), played.counted)
+    return PooledCopy(
+        generalization.cells, kept, own_cells(table, generalization, request, recipient), generalization.counted
+    )
 
 
-def own_cells(table: CountIndex, played: Generalization, request: ReleaseRequest, recipient: Recipient) -> Codes:
+def own_cells(
+    table: CountIndex, generalization: Generalization, request: ReleaseRequest, recipient: Recipient
+) -> Codes:
     """Cell that the rule of a recipient's copy gives each population tuple, (n_population_tuples, n_attributes)."""
-    if played.own is not None:
-        return played.own
+    if generalization.own is not None:
+        return generalization.own
     game, policy = (
         follower_of(request, recipient, table.population.total, from_below=table.from_below),
         request.policy.generalization,
     )
     under = table_under(table, request)
-    return population_cells(under, played.method, game, weights_of(request), policy.cell_weights)
+    return population_cells(under, generalization.method, game, weights_of(request), policy.cell_weights)
 
 
 def worst(alone: Figures, by_coalition: Iterable[Figures]) -> dict[Measure, float]:

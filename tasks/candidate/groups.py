@@ -91,15 +91,17 @@ def collected_profile(recipient: Recipient, table: CountIndex) -> AdversaryProfi
     return replace(declared, prior=max(share, stated or 0.0))
 
 
-def released_groups(table: CountIndex, played: Generalization, kept: NDArray[np.bool_], prior: float) -> Groups:
+def released_groups(table: CountIndex, generalization: Generalization, kept: NDArray[np.bool_], prior: float) -> Groups:
     """Groups of the released records; ``kept`` says of each tuple whether it is released."""
-    listed = None if played.listed is None else played.listed[kept]
-    return groups(table, played.effective[kept], listed, table.data.counts[kept], prior)
+    listed = None if generalization.listed is None else generalization.listed[kept]
+    return groups(table, generalization.effective[kept], listed, table.data.counts[kept], prior)
 
 
-def densest_group(played: Generalization, kept: NDArray[np.bool_]) -> tuple[int | None, int]:
+def densest_group(generalization: Generalization, kept: NDArray[np.bool_]) -> tuple[int | None, int]:
     """``densest`` of the released groups; ``kept`` says of each tuple whether it is released."""
-    return densest(played.effective[kept], None if played.listed is None else played.listed[kept])
+    return densest(
+        generalization.effective[kept], None if generalization.listed is None else generalization.listed[kept]
+    )
 
 
 def densest(people: Counts, listed: Counts | None) -> tuple[int | None, int]:
@@ -165,18 +167,18 @@ def within_reach(profile: AdversaryProfile, groups: Groups) -> AdversaryProfile:
     return freed(profile)
 
 
-def recipient_profile(recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]) -> DerivedProfile:
+def recipient_profile(recipient: Recipient, generalization: Generalization, kept: NDArray[np.bool_]) -> DerivedProfile:
     """The recipient as an adversary, against the groups of the tuples that are released to it."""
-    return derive_profile(recipient, *densest_group(played, kept))
+    return derive_profile(recipient, *densest_group(generalization, kept))
 
 
-def released_tuples(table: CountIndex, played: Generalization, minimum_class_size: int) -> NDArray[np.bool_]:
+def released_tuples(table: CountIndex, generalization: Generalization, minimum_class_size: int) -> NDArray[np.bool_]:
     """Whether each tuple's records are released; raises ``StageFailed`` if every record would be suppressed."""
-    kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
-    left_out = "budget" if played.budget is not None else "k_anonymity"
+    kept = np.ones(len(table.data), dtype=np.bool_) if generalization.withheld is None else ~generalization.withheld
+    left_out = "budget" if generalization.budget is not None else "k_anonymity"
     if kept.any():
         left_out = "minimum_class_size"
-        numbers = cell_numbers(played.cells[kept], table.axis_sizes)
+        numbers = cell_numbers(generalization.cells[kept], table.axis_sizes)
         kept[kept] = ~suppressed(numbers, table.data.counts[kept], minimum_class_size)
     if not kept.any():
         expected, fix = _NONE_LEFT[left_out]

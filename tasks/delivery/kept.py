@@ -43,7 +43,7 @@ NAME_BYTES = 16
 _AT_ONCE = 100_000
 """Record ids that are looked at one by one, and take far more room then than as a column."""
 _OF_ROWS = ("person_of_row", "row", "table_of_row")
-_REQUEST, _PLAYED, _RULE, _CLEAR = "request.yaml", "played.npz", "rule.npz", "clear"
+_REQUEST, _GENERALIZATION, _RULE, _CLEAR = "request.yaml", "played.npz", "rule.npz", "clear"
 
 Names = NDArray[np.bytes_]
 """One opaque name a record, shape (n_records,)."""
@@ -62,7 +62,7 @@ class Kept:
     """Axis position that Safe Harbor gives each value of each axis."""
     population: Tuples
     """The population at the release, in leaf codes of these hierarchies."""
-    played: Generalization
+    generalization: Generalization
     """The cells, as the copy was made; its arrays follow the data's distinct tuples at the release."""
     released: NDArray[np.bool_]
     """Whether each of these tuples' records was released."""
@@ -90,7 +90,7 @@ class Kept:
             axis_labels=index.axis_labels,
             grouped=tuple(axis.positions for axis in index.safe_harbor),
             population=index.population,
-            played=candidate.generalization,
+            generalization=candidate.generalization,
             released=candidate.released,
             people=names_of(ids, key_file),
             clear=clear,
@@ -151,8 +151,8 @@ def names_of(ids: pd.Series, key_file: Path) -> Names:
 
 def packed(kept: Kept) -> dict[str, bytes | memoryview]:
     """The kept data as files in memory, without pickled objects."""
-    played, rule = io.BytesIO(), io.BytesIO()
-    save_generalization(kept.played, played)
+    generalization, rule = io.BytesIO(), io.BytesIO()
+    save_generalization(kept.generalization, generalization)
     labels = {name: hierarchy.labels for name, hierarchy in kept.hierarchies.items()}
     arrays: dict[str, Any] = {
         "labels": _text(labels),
@@ -169,7 +169,7 @@ def packed(kept: Kept) -> dict[str, bytes | memoryview]:
     np.savez_compressed(rule, allow_pickle=False, **arrays)
     members: dict[str, bytes | memoryview] = {
         _REQUEST: kept.request,
-        _PLAYED: played.getbuffer(),
+        _GENERALIZATION: generalization.getbuffer(),
         _RULE: rule.getbuffer(),
     }
     return members if kept.clear is None else {**members, _CLEAR: kept.clear}
@@ -193,7 +193,7 @@ def unpacked(members: Mapping[str, bytes]) -> Kept:
                     arrays["population_counts"].astype(np.int64),
                     arrays["population_keys"].astype(np.int64),
                 ),
-                played=load_generalization(io.BytesIO(members[_PLAYED])),
+                generalization=load_generalization(io.BytesIO(members[_GENERALIZATION])),
                 released=arrays["released"],
                 people=np.frombuffer(arrays["people"].tobytes(), dtype=f"S{NAME_BYTES}"),
                 clear=members.get(_CLEAR),

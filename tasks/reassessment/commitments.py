@@ -55,7 +55,7 @@ def commitments_today(delivered: Delivered, today: Today) -> tuple[tuple[GateRes
 def commitments_then(delivered: Delivered) -> tuple[GateResult, ...]:
     """The limits of a budget as they were kept when a copy was made."""
     kept = delivered.kept
-    return _limits(delivered, kept.played.people[kept.released])
+    return _limits(delivered, kept.generalization.people[kept.released])
 
 
 def _limits(delivered: Delivered, people: Counts, candidate: Candidate | None = None) -> tuple[GateResult, ...]:

@@ -126,15 +126,19 @@ def rule_on(kept: Kept, leaves: Codes) -> tuple[Codes, Flags, Flags]:
     applied; whether each is a combination of the population at the release; and whether a record of it would have been
     released, as far as the rule shows.
     """
-    played = kept.played
-    if played.own is None:
+    generalization = kept.generalization
+    if generalization.own is None:
         all_cells = "the cell of every combination of values of its population"
         raise not_as_kept("the rule of the release was not kept", all_cells, "none")
     known = np.asarray((leaves >= 0).all(axis=1))
     keys = leaf_keys(np.where(known[:, None], leaves, 0), list(kept.hierarchies.values()))
     place = np.where(known, kept.population.find(keys), -1)
     applied = place >= 0
-    return played.own[place], applied, applied if played.counted is None else applied & played.counted[place]
+    return (
+        generalization.own[place],
+        applied,
+        applied if generalization.counted is None else applied & generalization.counted[place],
+    )
 
 
 def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:

@@ -168,7 +168,7 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
     request, kept = today.request, delivered.kept
     prepared = today.ground.with_frame(frame, request)
     index, then = count_index(request, prepared), _tuples_then(kept, request, frame, prepared)
-    made, released = kept.played, kept.released[then]
+    made, released = kept.generalization, kept.released[then]
     leaves = released[prepared.tuple_of_row]
     if kept.row is not None:
         leaves = np.isin(np.arange(len(leaves)), kept.row)
@@ -266,7 +266,7 @@ def _generalization(kept: Kept, today: Today, index: CountIndex, cells: Codes) -
     listed = None if index.listed is None else np.where(counted, index.listed, 0)
     effective, effective_listed = effective_people(index, cells, own, people, listed)
     return Generalization(
-        method=kept.played.method,
+        method=kept.generalization.method,
         levels=np.zeros_like(cells),
         cells=cells,
         kept=information_kept(index, payoffs_of(today.recipient), weights_of(today.request), cells),

@@ -201,11 +201,11 @@ def test_a_register_gives_the_share_it_lists_but_never_certainty(listed: int | N
 
 def test_the_prior_is_the_largest_share_of_a_released_group() -> None:
     sizes = {"people": np.array([10, 40, 20]), "effective": np.array([10, 40, 20])}
-    played = Generalization(
+    generalization = Generalization(
         Method.COMMON, np.zeros((3, 1)), np.zeros((3, 1)), np.ones(3), **sizes, listed=np.array([9, 10, 12])
     )
     recipient = ReleaseRequest.model_validate(tiny_document()).recipients[0]
-    assert recipient_profile(recipient, played, np.array([True, True, True])).profile.prior == 0.9
-    assert recipient_profile(recipient, played, np.array([False, True, True])).profile.prior == 0.6
-    unlisted = dataclasses.replace(played, listed=None)
+    assert recipient_profile(recipient, generalization, np.array([True, True, True])).profile.prior == 0.9
+    assert recipient_profile(recipient, generalization, np.array([False, True, True])).profile.prior == 0.6
+    unlisted = dataclasses.replace(generalization, listed=None)
     assert recipient_profile(recipient, unlisted, np.array([True, True, True])).profile.prior == 0.99

@@ -33,9 +33,9 @@ def run() -> Benchmark:
 def _recipient(request: ReleaseRequest, recipient: Recipient) -> list[Row]:
     prepared, policy = adult.prepared(), request.policy.combined
     table = game_table(request, prepared)
-    played = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    generalization = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     everybody = np.ones(len(table.data.counts), dtype=np.bool_)
-    after = released_table(request, prepared, played, everybody)
+    after = released_table(request, prepared, generalization, everybody)
     collected = collected_table(request, prepared)
     before, labelled = scores(collected, policy), scores(after, policy)
     rows = np.random.default_rng(1).choice(len(before), _SAMPLE, replace=False)

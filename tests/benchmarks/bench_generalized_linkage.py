@@ -36,8 +36,8 @@ def _percent(figure: str, linkage: Linkage) -> Row:
 def _policies() -> list[Row]:
     rows, table = [], adult.fresh_table()
     for method in Method:
-        played = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
-        seconds, found = adult.best_of(1, lambda played=played: whole_linkage(table, played))
+        generalization = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
+        seconds, found = adult.best_of(1, lambda generalization=generalization: whole_linkage(table, generalization))
         name = method.value
         rows += [
             _percent(f"{name}: nearest cell", found.closest),
@@ -53,9 +53,9 @@ def _policies() -> list[Row]:
 
 def _partial() -> list[Row]:
     rows, table = [], adult.fresh_table()
-    played = generalize(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
+    generalization = generalize(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
     population = policy_cells(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
-    release = played_release(table, played)
+    release = played_release(table, generalization)
     names = [tree.name for tree in table.hierarchies]
     for known in ((0,), (3,), (0, 3), (0, 1, 3), (0, 2, 3)):
         found = partial_linkage(release, Method.NO_ATTACK, population, known)
@@ -80,13 +80,13 @@ def _times() -> list[Row]:
     size = f"{_TUPLES:,} tuples, {len(files.cells):,} cells"
     closest, _ = adult.best_of(3, lambda: closest_linkage(files))
     matching, _ = adult.best_of(3, lambda: matching_linkage(files))
-    played = generalize(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
+    generalization = generalize(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
     of = np.repeat(np.arange(len(table.data)), table.data.counts)
     original = rng.standard_normal((len(of), 2))
     people = rng.choice(len(of), _INDIVIDUALS, replace=False)
     knowledge = Knowledge(records=tuple(people.tolist()))
     numbers = files_to_link(original, original + 0.3 * rng.standard_normal(original.shape), knowledge)
-    released = alike_records(played.cells[of], numbers.masked)
+    released = alike_records(generalization.cells[of], numbers.masked)
     mixed = mixed_files(people, groups, table.data.codes[of[people]], released, numbers)
     both, _ = adult.best_of(3, lambda: mixed_linkage(mixed))
     return [

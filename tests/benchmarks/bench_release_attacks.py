@@ -71,13 +71,13 @@ def case(name: str, request: Path, records: int | None) -> list[Row]:
         rows.append({"figure": f"{name}: masking", "ours": masking, "unit": "s"})
     before = _peak()
     for recipient in asked.recipients:
-        played = generalize(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
-        candidate = Candidate(asked, recipient, prepared, table, played, columns)
+        generalization = generalize(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
+        candidate = Candidate(asked, recipient, prepared, table, generalization, columns)
         started = time.perf_counter()
         found = attack(candidate, np.random.default_rng(1))
         seconds = time.perf_counter() - started
         share = gate_figures(found)[Measure.LINKED_INFORMED]
-        rows.append({"figure": f"{name}: {recipient.id}, {played.method.value}", "ours": seconds, "unit": "s"})
+        rows.append({"figure": f"{name}: {recipient.id}, {generalization.method.value}", "ours": seconds, "unit": "s"})
         rows.append({"figure": f"{name}: {recipient.id}, linked by the informed", "ours": 100 * share, "unit": "%"})
     rows.append({"figure": f"{name}: peak memory, {before:,.0f} MiB of it before", "ours": _peak(), "unit": "MiB"})
     return rows

@@ -37,9 +37,9 @@ def run() -> Benchmark:
 
 def _file(problem: Problem, method: Method) -> FixedFile:
     table = adult.fresh_table()
-    played = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
-    intensity = problem.lattice.intensity(played.levels)
-    return fixed_file(played.people, played.kept, intensity, table.data.counts, table.data.total)
+    generalization = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
+    intensity = problem.lattice.intensity(generalization.levels)
+    return fixed_file(generalization.people, generalization.kept, intensity, table.data.counts, table.data.total)
 
 
 def _times(problem: Problem, floor: Codes) -> list[Row]:

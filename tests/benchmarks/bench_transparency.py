@@ -14,10 +14,10 @@ def run() -> Benchmark:
     rows: list[Row] = []
     for method in (Method.BASIC, Method.NO_ATTACK):
         table = adult.fresh_table()
-        seconds, played = adult.best_of(
+        seconds, generalization = adult.best_of(
             3, lambda method=method: generalize(adult.fresh_table(), method, adult.CASE_STUDY, adult.weights("table7"))
         )
-        outcome = policy_outcome(table, played, adult.CASE_STUDY)
+        outcome = policy_outcome(table, generalization, adult.CASE_STUDY)
         rows += [
             Row(
                 figure=f"{method.value}: expected re-identifications, claimed",
@@ -44,14 +44,14 @@ def run() -> Benchmark:
 
 def _partition(method: Method, cells: str) -> list[Row]:
     table = adult.fresh_table()
-    seconds, played = adult.best_of(
+    seconds, generalization = adult.best_of(
         3, lambda: generalize(adult.fresh_table(), method, adult.CASE_STUDY, adult.weights("table7"), cells)
     )
-    outcome = policy_outcome(table, played, adult.CASE_STUDY)
+    outcome = policy_outcome(table, generalization, adult.CASE_STUDY)
     name = f"{method.value}, {cells} weights"
     return [
         Row(figure=f"{name}: publisher's payoff", ours=outcome.publisher_payoff),
         Row(figure=f"{name}: records attacked, informed", ours=outcome.transparent_attacked_share),
-        Row(figure=f"{name}: smallest group", ours=int(played.effective.min())),
+        Row(figure=f"{name}: smallest group", ours=int(generalization.effective.min())),
         Row(figure=f"{name}: cube, partition, data and population", ours=seconds, unit="s"),
     ]

@@ -46,10 +46,14 @@ def _generator() -> np.random.Generator:
     return np.random.default_rng(1)
 
 
-def _played(method: Method) -> tuple[CountIndex, Generalization, np.ndarray]:
+def _generalized(method: Method) -> tuple[CountIndex, Generalization, np.ndarray]:
     table = adult.fresh_table()
-    played = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
-    return table, played, ~suppressed(cell_numbers(played.cells, table.axis_sizes), table.data.counts, _MINIMUM)
+    generalization = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
+    return (
+        table,
+        generalization,
+        ~suppressed(cell_numbers(generalization.cells, table.axis_sizes), table.data.counts, _MINIMUM),
+    )
 
 
 def _loss_rows(name: str, loss: GeneralizationLoss) -> list[Row]:
@@ -67,13 +71,13 @@ def _loss_rows(name: str, loss: GeneralizationLoss) -> list[Row]:
 def _losses() -> list[Row]:
     rows = []
     for method in _METHODS:
-        table, played, kept = _played(method)
-        loss = generalization_loss(released(table, played, kept))
+        table, generalization, kept = _generalized(method)
+        loss = generalization_loss(released(table, generalization, kept))
         rows += _loss_rows(method.value, loss)
         pairs = association_changes(
             [hierarchy.name for hierarchy in table.hierarchies],
             table.data.codes,
-            played.cells,
+            generalization.cells,
             table.data.counts,
             kept,
         )
@@ -87,7 +91,7 @@ def _largest_change(pairs: Iterable[AssociationFact]) -> float:
 
 def _adult_features(method: Method) -> tuple[Features, Features, np.ndarray]:
     """Original and released features of a sample of the kept records, and the salary class to predict."""
-    table, played, kept = _played(method)
+    table, generalization, kept = _generalized(method)
     request = load_request(adult.EXAMPLE)
     frame = read_microdata(request.resolve(request.request.dataset.path, "dataset.path"), request.request)
     of_record = adult.prepared().tuple_of_record
@@ -95,7 +99,7 @@ def _adult_features(method: Method) -> tuple[Features, Features, np.ndarray]:
     chosen = released_records[sample(len(released_records), _SAMPLE, _generator())]
     others = {name: pd.factorize(frame[name])[0][chosen] for name in _AS_COLLECTED}
     files = []
-    for codes in (table.data.codes, played.cells):
+    for codes in (table.data.codes, generalization.cells):
         columns = {tree.name: codes[of_record[chosen], i] for i, tree in enumerate(table.hierarchies)}
         files.append(features({}, columns | others, categories=_CATEGORIES))
     return files[0], files[1], pd.factorize(frame[_TARGET])[0][chosen]

@@ -91,12 +91,12 @@ def count(request: Path, tree: ProcessTree) -> dict[str, Any]:
         raise RuntimeError("the file does not fit its hierarchies")
     prepared = Prepared(domain.hierarchies, data, population, np.empty(0, dtype=np.int32), {})
     table, recipient = game_table(asked, prepared), asked.recipients[0]
-    played = generalize(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
+    generalization = generalize(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
     watch.lap("generalized")
     policy = asked.policy
-    kept = released_tuples(table, played, policy.generalization.minimum_class_size)
+    kept = released_tuples(table, generalization, policy.generalization.minimum_class_size)
     residual, transparent = residual_risk(
-        table, played, kept, payoffs_of(recipient), policy.risk_threshold, small_cell=policy.small_cell
+        table, generalization, kept, payoffs_of(recipient), policy.risk_threshold, small_cell=policy.small_cell
     )
     place = population.find(data.keys)
     people = np.where(place >= 0, population.counts[place], 0)

@@ -34,7 +34,7 @@ def as_lists(found: Groups) -> tuple[list[int], list[float], list[int], int]:
     return found.candidates.tolist(), found.densities.tolist(), found.records.tolist(), found.external_size
 
 
-def played(on: CountIndex) -> Generalization:
+def generalization(on: CountIndex) -> Generalization:
     """Groups of 25 people are safe: a and b are released as one group of 30, c and d as they are."""
     from tasks.generalization.game import Payoffs
 
@@ -61,14 +61,14 @@ def test_records_as_collected_by_a_register() -> None:
 def test_released_records() -> None:
     for listed, candidates, external in ((None, [15, 15, 15, 20], 50), (LISTED, [4, 4, 30, 40], 74)):
         on = replace(table(), listed=listed)
-        found = released_groups(on, played(on), np.full(4, True), 0.5)
+        found = released_groups(on, generalization(on), np.full(4, True), 0.5)
         assert as_lists(found) == (candidates, [0.3, 0.3, 0.3, 0.4], [1, 1, 1, 1], external)
 
 
 def test_suppressed_records_are_not_there() -> None:
     on = replace(table(records={("a",): 3, ("b",): 1, ("d",): 2}), listed=LISTED)
     kept = np.array([True, False, True])
-    assert as_lists(released_groups(on, played(on), kept, 0.5)) == ([4, 40], [0.3, 0.4], [3, 2], 74)
+    assert as_lists(released_groups(on, generalization(on), kept, 0.5)) == ([4, 40], [0.3, 0.4], [3, 2], 74)
 
 
 def test_a_record_of_nobody_in_the_population() -> None:
@@ -81,7 +81,7 @@ def test_a_record_of_nobody_in_the_population() -> None:
 
 def test_a_group_of_which_nobody_is_listed() -> None:
     on = replace(table(), listed=np.array([0, 0, 30, 40]))
-    assert as_lists(released_groups(on, played(on), np.full(4, True), 0.5))[0] == [0, 0, 30, 40]
+    assert as_lists(released_groups(on, generalization(on), np.full(4, True), 0.5))[0] == [0, 0, 30, 40]
 
 
 def test_sizes_as_given() -> None:
@@ -130,7 +130,7 @@ def test_before_has_the_prior_of_its_own_groups() -> None:
     on = replace(table(), listed=np.array([4, 0, 3, 4]))
     recipient = ReleaseRequest.model_validate(tiny_document()).recipients[0]
     assert collected_profile(recipient, on).prior == 0.4
-    assert recipient_profile(recipient, played(on), np.full(4, True)).profile.prior == pytest.approx(4 / 30)
+    assert recipient_profile(recipient, generalization(on), np.full(4, True)).profile.prior == pytest.approx(4 / 30)
     declared = recipient.model_copy(update={"adversary": AdversaryTerms(prior=0.6)})
     assert collected_profile(declared, on).prior == 0.6
     lower = recipient.model_copy(update={"adversary": AdversaryTerms(prior=0.2)})

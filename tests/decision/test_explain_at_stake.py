@@ -57,9 +57,11 @@ def found(
     request: ReleaseRequest | None = None,
 ) -> AtStake:
     of = whole()
-    played = released(of, levels or [(0, 0)] * 8)
+    generalization = released(of, levels or [(0, 0)] * 8)
     asking = request or asked(weights=(1.0, 1.0))
-    return at_stake(Candidate(asking, asking.recipients[1], prepared(of, ()), of, played), gate(measure, threshold))
+    return at_stake(
+        Candidate(asking, asking.recipients[1], prepared(of, ()), of, generalization), gate(measure, threshold)
+    )
 
 
 def test_every_measure_of_risk_is_one_or_the_other() -> None:

@@ -158,11 +158,11 @@ def test_judged_as_the_stage_scores(
     coded, who = prepared(of, weights), request.recipients[1]
     shared = Candidates(of, coded)
     try:
-        played = shared.of(request, who).generalization
-        kept = released_tuples(of, played, smallest)
+        generalization = shared.of(request, who).generalization
+        kept = released_tuples(of, generalization, smallest)
     except StageFailed:
         assume(False)
     figures = shared.judge(request, who.id, TODAY).figures
-    stage = gate_figures(combine(request, coded, played, kept, score_collected(request, coded)).residual)
+    stage = gate_figures(combine(request, coded, generalization, kept, score_collected(request, coded)).residual)
     assert {measure: figures[measure] for measure in stage} == stage
     assert np.isfinite(list(figures.values())).all()

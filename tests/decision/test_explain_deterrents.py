@@ -513,15 +513,15 @@ def test_judged_as_the_stage_plans(
         assume(of.listed is not None and of.listed.any())
     who, plays = request.recipients[1], candidates(of)
     try:
-        played = plays.of(request, who).generalization
-        kept = released_tuples(of, played, 1)
+        generalization = plays.of(request, who).generalization
+        kept = released_tuples(of, generalization, 1)
     except StageFailed:
         assume(False)
     try:
-        profile = recipient_profile(who, played, kept).profile
+        profile = recipient_profile(who, generalization, kept).profile
     except ParameterError:
         assume(False)  # a prior below the register's
-    stage = gate_figures(beliefs(profile, released_groups(of, played, kept, profile.prior)), who.stakes.loss)
+    stage = gate_figures(beliefs(profile, released_groups(of, generalization, kept, profile.prior)), who.stakes.loss)
     figures = candidates(of).judge(request, who.id, TODAY).figures
     assert {measure: figures[measure] for measure in stage} == stage
 

@@ -504,7 +504,7 @@ def test_judged_as_the_gate_judges(world: World, method: Method) -> None:
     request = world_request(world, method)
     of = table(world.rows, world.people, world.records)
     who = request.recipients[1]
-    result = played(of, request)
+    result = generalization(of, request)
     assume(result is not None)
     names = dict.fromkeys(request.attributes, 1)
     scored = score(of, result, request, who, names, compare=())  # type: ignore[arg-type]
@@ -515,7 +515,7 @@ def test_judged_as_the_gate_judges(world: World, method: Method) -> None:
     assert judgement.passes == all(gate.passed for gate in gates)
 
 
-def played(of: object, request: ReleaseRequest, **kwargs: bool) -> Generalization | None:
+def generalization(of: object, request: ReleaseRequest, **kwargs: bool) -> Generalization | None:
     try:
         return candidates(of).of(request, request.recipients[1], **kwargs).generalization  # type: ignore[arg-type]
     except StageFailed:
@@ -538,12 +538,12 @@ def test_cost_and_gain_matter_by_the_least_safe_group_alone(
     scaled = world_request(world, method, cost=world.payoffs.cost * factor, gain=world.payoffs.gain * factor)
     safe = [safe_people(payoffs_in(request), of.population.total) for request in (world_request(world, method), scaled)]
     assert safe[0] == safe[1]
-    assert same(played(of, world_request(world, method)), played(of, scaled))
+    assert same(generalization(of, world_request(world, method)), generalization(of, scaled))
     if method in (Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.SAFE_HARBOR):
         loss = world_request(world, method, loss=world.payoffs.loss * other)
-        assert same(played(of, world_request(world, method)), played(of, loss))
+        assert same(generalization(of, world_request(world, method)), generalization(of, loss))
         benefit = world_request(world, method, benefit=world.payoffs.benefit * max(other, 0.1))
-        assert same(played(of, world_request(world, method)), played(of, benefit))
+        assert same(generalization(of, world_request(world, method)), generalization(of, benefit))
 
 
 def payoffs_in(request: ReleaseRequest) -> Payoffs:

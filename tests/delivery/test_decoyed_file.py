@@ -86,7 +86,9 @@ def decoy(cell: list[str], diagnosis: str | None, note: str | None, visits: str 
 
 def decoys_of(one: Made) -> list[Decoy]:
     """Two records of one cell with formulas in their notes, twice; and one with nothing in it that can be missing."""
-    cell = [labels[position] for labels, position in zip(one.table.axis_labels, one.played.cells[0], strict=True)]
+    cell = [
+        labels[position] for labels, position in zip(one.table.axis_labels, one.generalization.cells[0], strict=True)
+    ]
     other = [labels[-1] for labels in one.table.axis_labels]
     return [
         decoy(cell, "flu", "=cmd", "-3"),
@@ -216,14 +218,14 @@ def written_anew(written: Written, decoys: list[Decoy]) -> list[list[str | None]
 def test_real_rows_are_scored_and_compared_without_the_decoys(written: Written) -> None:
     one, real = written.made, written.rows >= 0
     cells = read_cells(written.path, one.request.quasi_identifiers, one.table.axis_labels)
-    expected = one.played.cells[one.prepared.tuple_of_record[written.rows[real]]]
+    expected = one.generalization.cells[one.prepared.tuple_of_record[written.rows[real]]]
     assert rows_as_attacked(written.path, cells, expected, NOTHING_MASKED, written.rows) == 6
     assert rows_as_attacked(written.path, cells[:-1], expected, NOTHING_MASKED, written.rows) == 0
     again = score_again(written.path, one.request, one.prepared, real)
     recorded = combine(
         one.request,
         one.prepared,
-        one.played,
+        one.generalization,
         one.kept,
         score_collected(one.request, one.prepared),
     ).residual

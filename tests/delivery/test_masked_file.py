@@ -61,7 +61,7 @@ class Written:
     def attacked(self, columns: MaskedColumns | None = None) -> int:
         one = self.made
         cells = read_cells(self.path, one.request.quasi_identifiers, one.table.axis_labels)
-        expected = one.played.cells[one.prepared.tuple_of_record[self.rows]]
+        expected = one.generalization.cells[one.prepared.tuple_of_record[self.rows]]
         return rows_as_attacked(self.path, cells, expected, columns or one.columns, self.rows)
 
     def gate(self) -> bool:
@@ -204,17 +204,19 @@ def test_the_combined_score_is_that_of_the_masked_values(written: Any) -> None:
     one, request = file.made, file.made.request
     seen = one.as_released
     collected = score_collected(request, one.prepared)
-    recorded = combine(request, seen, one.played, one.kept, collected).residual
+    recorded = combine(request, seen, one.generalization, one.kept, collected).residual
     again = score_again(file.path, request, seen)
     for name in ("maximum", "mean", "quantile", "above", "records"):
         assert getattr(again, name) == pytest.approx(getattr(recorded, name))
-    unmasked = combine(request, one.prepared, one.played, one.kept, collected).residual
+    unmasked = combine(request, one.prepared, one.generalization, one.kept, collected).residual
     assert unmasked.mean != pytest.approx(recorded.mean)
 
 
 def test_the_dictionary_tells_the_method_and_its_parameter(written: Any) -> None:
     one = written().made
-    fields = score(one.table, one.played, one.request, one.recipient, one.prepared.distinct_values, compare=()).fields
+    fields = score(
+        one.table, one.generalization, one.request, one.recipient, one.prepared.distinct_values, compare=()
+    ).fields
     assert all(isinstance(field, FieldFact) for field in fields)
     told = dictionary(one.request, fields, DeliveryFact(file="data.csv", format="csv", sha256="0" * 64))
     treatment = {column["name"]: column["treatment"] for column in json.loads(json.dumps(told))["columns"]}

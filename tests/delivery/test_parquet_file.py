@@ -93,7 +93,7 @@ class Written:
     def recorded(self) -> ScoreFigure:
         one = self.made
         collected = score_collected(one.request, one.prepared)
-        return combine(one.request, one.as_released, one.played, one.kept, collected).residual
+        return combine(one.request, one.as_released, one.generalization, one.kept, collected).residual
 
 
 def declared(folder: Path, data: str = DATA, **types: dict[str, Any]) -> Made:
@@ -183,7 +183,7 @@ def test_it_is_read_back_and_scored_like_what_was_judged(written: Written) -> No
     one = written.made
     for source in (written.write(), written.buffer, written.write(CSV)):
         cells = read_cells(source, one.request.quasi_identifiers, one.table.axis_labels)
-        expected = one.played.cells[one.prepared.tuple_of_record[written.rows]]
+        expected = one.generalization.cells[one.prepared.tuple_of_record[written.rows]]
         assert rows_as_attacked(source, cells, expected, one.columns, written.rows) == 6
         assert decoys_as_sealed(source, (), written.rows >= 0, one.request)
         assert written.score(source).mean == pytest.approx(written.recorded.mean, rel=1e-12)
@@ -266,7 +266,7 @@ def test_masked_numbers_leave_as_numbers_and_every_row_is_as_it_was_attacked(tmp
     assert [str(schema.field(name).type) for name in ("dose", "income", "visits")] == ["double", "int64", "int64"]
     cells = read_cells(path, one.request.quasi_identifiers, one.table.axis_labels)
     attacked = partial(rows_as_attacked, cells=cells, masked=one.columns, rows=written.rows)
-    assert attacked(path, expected=one.played.cells[one.prepared.tuple_of_record[written.rows]]) == 60
+    assert attacked(path, expected=one.generalization.cells[one.prepared.tuple_of_record[written.rows]]) == 60
     assert written.score(path).mean == pytest.approx(written.recorded.mean, rel=1e-12)
     table = pq.read_table(path)
     dose = table["dose"].to_pylist()

@@ -79,7 +79,7 @@ class Release:
     loaded: LoadedRequest
     prepared: Prepared
     table: CountIndex
-    played: Generalization
+    generalization: Generalization
     kept: Any
     path: Path
     candidate: Candidate
@@ -96,7 +96,7 @@ class Release:
     def recorded(self) -> ScoreFigure:
         request = self.loaded.request
         collected = score_collected(request, self.prepared)
-        return combine(request, self.prepared, self.played, self.kept, collected).residual
+        return combine(request, self.prepared, self.generalization, self.kept, collected).residual
 
     @property
     def counted(self) -> dict[str, Any]:
@@ -122,13 +122,15 @@ def released(folder: Path, diagnoses: list[str | None], notes: list[str | None],
     frame = pd.DataFrame({name: pd.array(columns[name], dtype=TEXT) for name in request.attributes})
     prepared = prepare(loaded, frame)
     table = game_table(request, prepared)
-    played = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
-    kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
-    candidate = Candidate(request, recipient, prepared, table, played, source=lambda: frame, already_released=kept)
+    generalization = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    kept = released_tuples(table, generalization, request.policy.generalization.minimum_class_size)
+    candidate = Candidate(
+        request, recipient, prepared, table, generalization, source=lambda: frame, already_released=kept
+    )
     path = folder / "released.csv"
     path.unlink(missing_ok=True)
     write_to(delivered_table(candidate, SEED, DeliveryFormat.CSV), path, DeliveryFormat.CSV)
-    return Release(loaded, prepared, table, played, kept, path, candidate)
+    return Release(loaded, prepared, table, generalization, kept, path, candidate)
 
 
 SEED = b"0123456789abcdef"
@@ -169,12 +171,17 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
     release = released(tmp_path, ["a", None, "=1", "b"] * 4, ["x", "-5", "", None] * 4, method, *changes)
     request, recipient = release.loaded.request, release.loaded.request.recipients[0]
     policy, payoffs = request.policy, payoffs_of(recipient)
-    derived = recipient_profile(recipient, release.played, release.kept)
+    derived = recipient_profile(recipient, release.generalization, release.kept)
     external = external_fact(request, release.prepared, derived.profile.prior)
     residual, transparent = residual_risk(
-        release.table, release.played, release.kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell
+        release.table,
+        release.generalization,
+        release.kept,
+        payoffs,
+        policy.risk_threshold,
+        small_cell=policy.small_cell,
     )
-    sequential = plan(release.table, release.played, release.kept, derived, external).residual
+    sequential = plan(release.table, release.generalization, release.kept, derived, external).residual
     rows = int(release.kept[release.prepared.tuple_of_record].sum())
     recorded = flat_figures(residual, transparent, sequential, release.recorded, rows, **release.counted)
     again = release.measured
@@ -222,16 +229,16 @@ def test_a_register_is_counted_again(tmp_path: Path) -> None:
     named = changed("external_data", to={"path": "register.csv", "source": "made up"})
     release = released(tmp_path, ["a"] * 6, ["b"] * 6, named)
     request, recipient = release.loaded.request, release.loaded.request.recipients[0]
-    derived = recipient_profile(recipient, release.played, release.kept)
+    derived = recipient_profile(recipient, release.generalization, release.kept)
     external = external_fact(request, release.prepared, derived.profile.prior)
-    fact = plan(release.table, release.played, release.kept, derived, external)
+    fact = plan(release.table, release.generalization, release.kept, derived, external)
     assert (external.kind, external.people) == ("register", 8)
     assert 0 < fact.profile.prior <= 0.99
     assert fact.profile.prior == derived.profile.prior
     policy = request.policy
     residual, transparent = residual_risk(
         release.table,
-        release.played,
+        release.generalization,
         release.kept,
         payoffs_of(recipient),
         policy.risk_threshold,

@@ -52,12 +52,12 @@ def test_what_one_file_for_both_costs() -> None:
 
 
 def test_both_are_approved() -> None:
-    played, people = shared(), adult.table().population.total
+    generalization, people = shared(), adult.table().population.total
     limits = {gate.measure: gate.threshold for gate in REQUEST.policy.gates}
     assert set(limits) == {Measure.TRANSPARENT_MAXIMUM, Measure.TRANSPARENT_ATTACKED, Measure.SEQUENTIAL_MAXIMUM}
-    assert 1 / played.effective.min() <= limits[Measure.TRANSPARENT_MAXIMUM]
+    assert 1 / generalization.effective.min() <= limits[Measure.TRANSPARENT_MAXIMUM]
     for one in (UNIVERSITY, OFFICE):
-        assert not own_follower(REQUEST, one, people).attacked(played.effective).any()
+        assert not own_follower(REQUEST, one, people).attacked(generalization.effective).any()
     assert "Both are approved." in README
 
 

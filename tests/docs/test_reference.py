@@ -118,13 +118,13 @@ def test_the_figures_of_k_anonymity_come_out(label: str, method: Method, local: 
     table = adult.table()
     of_record = np.repeat(np.arange(len(table.data)), table.data.counts).astype(np.int32)
     table = table.demanding(Demands(5, 0.02, Metric.LOSS, of_record, local_recoding=local))
-    played = generalize(table, method, adult.PAYOFFS, adult.weights())
-    outcome, records = played.k_anonymity, table.data.counts
+    generalization = generalize(table, method, adult.PAYOFFS, adult.weights())
+    outcome, records = generalization.k_anonymity, table.data.counts
     assert outcome is not None
-    kept = released_tuples(table, played, 1)
-    paid = policy_outcome(table, played, adult.PAYOFFS)
-    least = f"{played.people[kept].min():,}, {played.effective[kept].min():,}"
-    gap = records[kept & (played.effective < played.people)].sum()
+    kept = released_tuples(table, generalization, 1)
+    paid = policy_outcome(table, generalization, adult.PAYOFFS)
+    least = f"{generalization.people[kept].min():,}, {generalization.effective[kept].min():,}"
+    gap = records[kept & (generalization.effective < generalization.people)].sum()
     printed = next(
         cells for cells in rows("methods/k-anonymity.md", "| levels (age, race, sex, zip)") if cells[0] == label
     )
@@ -157,7 +157,7 @@ def test_exit_codes_are_listed() -> None:
     enumerate((Method.SAFE_HARBOR, Method.BASIC, Method.SH_FRIENDLY, Method.NO_ATTACK), start=1),
 )
 def test_the_figures_of_table_7_come_out(column: int, method: Method) -> None:
-    outcome = policy_outcome(adult.table(), adult.played(method), adult.PAYOFFS)
+    outcome = policy_outcome(adult.table(), adult.generalization(method), adult.PAYOFFS)
     text = (DOCS / "methods" / "game.md").read_text(encoding="utf-8")
     labels = ("publisher", "recipient", "released as collected, %", "mean generalization (eq. 5)", "attacked, %")
     lines = {line.split("|")[1].strip(): line.split("|") for line in text.splitlines() if "→" in line and "|" in line}

@@ -139,8 +139,8 @@ def _attacked(recipient_id: str) -> tuple[AdversaryProfile, Groups]:
     request = load_request(adult.EXAMPLE / "request.yaml").request
     recipient, people = request.recipient(recipient_id), adult.table()
     profile = derive_profile(recipient).profile
-    played = generalize(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
-    return profile, released_groups(people, played, np.ones(len(people.data), dtype=np.bool_), profile.prior)
+    generalization = generalize(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    return profile, released_groups(people, generalization, np.ones(len(people.data), dtype=np.bool_), profile.prior)
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ class Book:
             axis_labels=(),
             grouped=(),
             population=Tuples(none, empty, empty),
-            played=Generalization(Method.BASIC, none, none, np.empty(0), empty, empty, own=none),
+            generalization=Generalization(Method.BASIC, none, none, np.empty(0), empty, empty, own=none),
             released=np.empty(0, np.bool_),
             people=names_of(pd.read_csv(self.world.data, dtype=str)["record_id"], key_file),
             clear=None,

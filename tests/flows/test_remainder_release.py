@@ -105,7 +105,7 @@ def test_today_a_class_is_the_people_whose_values_the_rule_had_put_into_it(tmp_p
     today = TodaysFiles(population=tmp_path / "fewer.csv")
     (found,) = reassess(outcome.release_id, world.workspace, today, clock=lambda: NOW + timedelta(days=30))
     kept = read_kept(world.workspace, outcome.release_id, "clinic")
-    own, trees = kept.played.own, list(kept.hierarchies.values())
+    own, trees = kept.generalization.own, list(kept.hierarchies.values())
     assert own is not None
     rule = {
         tuple(tree.labels[0][code] for tree, code in zip(trees, codes, strict=True)): tuple(

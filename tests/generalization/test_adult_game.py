@@ -72,7 +72,7 @@ def test_worked_example_under_both_formulas(
     ],
 )
 def test_table_7(method: Method, expected: tuple[float, ...]) -> None:
-    outcome = policy_outcome(adult.table(), adult.played(method), adult.PAYOFFS)
+    outcome = policy_outcome(adult.table(), adult.generalization(method), adult.PAYOFFS)
     figures = (
         round(outcome.publisher_payoff, 2),
         round(outcome.adversary_payoff, 2),
@@ -96,22 +96,22 @@ def test_table_7(method: Method, expected: tuple[float, ...]) -> None:
 def test_partition_keeps_its_promise_to_an_informed_recipient(
     method: Method, cell_weights: str, publisher: float, attacked: float
 ) -> None:
-    table, played = adult.table(), adult.played(method, cell_weights)
-    outcome = policy_outcome(table, played, adult.PAYOFFS)
+    table, generalization = adult.table(), adult.generalization(method, cell_weights)
+    outcome = policy_outcome(table, generalization, adult.PAYOFFS)
     assert round(outcome.publisher_payoff, 2) == publisher
     assert round(100 * outcome.transparent_attacked_share, 2) == attacked
-    np.testing.assert_array_equal(played.effective, played.people)
+    np.testing.assert_array_equal(generalization.effective, generalization.people)
     if method is Method.NO_ATTACK_PARTITION:
-        assert played.people.min() == 75
+        assert generalization.people.min() == 75
 
 
 def test_a_strategy_for_each_record_does_not() -> None:
     table = adult.table()
-    basic = adult.played(Method.BASIC)
+    basic = adult.generalization(Method.BASIC)
     risk = transparent_risk(basic.people, basic.effective, table.data.counts, adult.PAYOFFS)
     assert round(risk.naive_expected_reidentifications) == 385
     assert round(risk.expected_reidentifications, 1) == 598.8
-    safe = adult.played(Method.NO_ATTACK)
+    safe = adult.generalization(Method.NO_ATTACK)
     risk = transparent_risk(safe.people, safe.effective, table.data.counts, adult.PAYOFFS)
     assert risk.naive_expected_reidentifications == 0
     assert round(risk.expected_reidentifications, 1) == 287.0
@@ -119,8 +119,8 @@ def test_a_strategy_for_each_record_does_not() -> None:
 
 
 def test_one_recoding_for_everybody_has_no_gap() -> None:
-    played = adult.played(Method.SAFE_HARBOR)
-    np.testing.assert_array_equal(played.effective, played.people)
+    generalization = adult.generalization(Method.SAFE_HARBOR)
+    np.testing.assert_array_equal(generalization.effective, generalization.people)
 
 
 def test_lattice_search_as_printed() -> None:
@@ -159,7 +159,7 @@ def test_sparse_counts_solve_alike_on_a_sample_of_the_data() -> None:
 
 def test_pooled_copies_of_two_recipients_give_finer_groups_away() -> None:
     table, insurer = adult.table(), Payoffs(benefit=1200, loss=300, gain=3000, cost=4)
-    one = adult.played(Method.NO_ATTACK_PARTITION)
+    one = adult.generalization(Method.NO_ATTACK_PARTITION)
     other = generalize(table, Method.NO_ATTACK_PARTITION, insurer, adult.weights())
     assert (one.people.min(), other.people.min()) == (75, 750)
     both = cells_at(table.data.codes, np.minimum(one.levels, other.levels), table.hierarchies)

@@ -17,7 +17,7 @@ from tasks.request.model import BUDGETED, DIVISIONS, PARTITIONS, BudgetPolicy, G
 from tests.generalization.test_budget_records import budgets, floored
 from tests.support import slow
 from tests.support.examples import examples
-from tests.support.played import cells_as_sets, table_of
+from tests.support.generalization import cells_as_sets, table_of
 from tests.support.worlds import World, worlds
 
 MEBIBYTE = 2**20
@@ -41,12 +41,12 @@ def test_the_file_keeps_the_budget(world: World, method: Method, cell_weights: s
     table = replace(table_of(world, floors, MEBIBYTE), budget=budget)
     weights = np.array(world.weights)
     try:
-        played = generalize(table, method, world.payoffs, weights, cell_weights)
+        generalization = generalize(table, method, world.payoffs, weights, cell_weights)
     except StageFailed:
         return
-    kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
-    records, people = table.data.counts, played.people
-    cells = cells_as_sets(table, played)
+    kept = np.ones(len(table.data), dtype=np.bool_) if generalization.withheld is None else ~generalization.withheld
+    records, people = table.data.counts, generalization.people
+    cells = cells_as_sets(table, generalization)
     risk = records @ (world.payoffs.reidentified(people) * kept)
     attacked = records[kept & world.payoffs.attacked(people)].sum()
     assert risk <= (np.inf if budget.reidentifications is None else budget.reidentifications) + 1e-8
@@ -56,16 +56,20 @@ def test_the_file_keeps_the_budget(world: World, method: Method, cell_weights: s
     for axis, floor in zip(floored(budget), budget.utility_floor.values(), strict=True):
         shares = [1 - np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for cell in cells]
         assert records[kept] @ np.array(shares)[kept] >= floor * table.data.total - 1e-8
-    assert played.own is not None
-    assert played.budget is not None
-    np.testing.assert_array_equal(population_cells(table, method, world.payoffs, weights, cell_weights), played.own)
+    assert generalization.own is not None
+    assert generalization.budget is not None
+    np.testing.assert_array_equal(
+        population_cells(table, method, world.payoffs, weights, cell_weights), generalization.own
+    )
     there = table.population.find(table.data.keys)
-    np.testing.assert_array_equal(played.own[there][kept], played.cells[kept])
-    counted = np.ones(len(there), dtype=np.bool_) if played.counted is None else played.counted[there]
+    np.testing.assert_array_equal(generalization.own[there][kept], generalization.cells[kept])
+    counted = np.ones(len(there), dtype=np.bool_) if generalization.counted is None else generalization.counted[there]
     np.testing.assert_array_equal(counted, kept)
-    assert (played.effective[kept] >= table.population.counts[there][kept]).all(), "whoever is in it is among them"
+    assert (generalization.effective[kept] >= table.population.counts[there][kept]).all(), (
+        "whoever is in it is among them"
+    )
     if method in PARTITIONS:
-        np.testing.assert_array_equal(played.effective[kept], played.people[kept])
+        np.testing.assert_array_equal(generalization.effective[kept], generalization.people[kept])
 
 
 @settings(deadline=None, max_examples=examples(30))
@@ -93,11 +97,11 @@ def test_the_population_has_what_pays_most_at_the_prices(world: World, most: flo
 def test_played_is_kept_with_its_budget(pair_world: World, tmp_path) -> None:  # type: ignore[no-untyped-def]
     table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=BudgetPolicy(least_people=11, suppression=1.0))
     for method in sorted(BUDGETED):
-        played = generalize(table, method, pair_world.payoffs, np.ones(2))
-        assert played.withheld is not None
-        save_generalization(played, tmp_path / f"{method.value}.npz")
+        generalization = generalize(table, method, pair_world.payoffs, np.ones(2))
+        assert generalization.withheld is not None
+        save_generalization(generalization, tmp_path / f"{method.value}.npz")
         again = load_generalization(tmp_path / f"{method.value}.npz")
-        assert again.budget == played.budget
+        assert again.budget == generalization.budget
         assert again.withheld is not None
         assert again.withheld.tolist() == [True]
 
@@ -116,9 +120,11 @@ def test_a_budget_is_of_the_methods_that_can_keep_it(pair_world: World) -> None:
     free = table_of(pair_world, (0, 0), MEBIBYTE)
     table = replace(free, budget=BudgetPolicy(reidentifications=0.0))
     for method in (Method.SAFE_HARBOR, Method.COMMON):
-        played = generalize(table, method, pair_world.payoffs, np.ones(2))
-        assert played.budget is None
-        np.testing.assert_array_equal(played.cells, generalize(free, method, pair_world.payoffs, np.ones(2)).cells)
+        generalization = generalize(table, method, pair_world.payoffs, np.ones(2))
+        assert generalization.budget is None
+        np.testing.assert_array_equal(
+            generalization.cells, generalize(free, method, pair_world.payoffs, np.ones(2)).cells
+        )
 
 
 @settings(deadline=None, max_examples=examples(60))

@@ -16,7 +16,7 @@ from tests.generalization.test_budget_records import budgets, floored
 from tests.reference.remainder_optimum import best_classes
 from tests.support import adult, slow
 from tests.support.examples import examples
-from tests.support.played import as_sets, cells_as_sets, table_of, values_of
+from tests.support.generalization import as_sets, cells_as_sets, table_of, values_of
 from tests.support.worlds import World, worlds
 
 REMAINDER, PARTITION = Method.NO_ATTACK_REMAINDER, Method.NO_ATTACK_PARTITION
@@ -35,30 +35,30 @@ def test_classes_keep_all_limits_and_are_no_better_than_the_best(world: World, d
     table = replace(table_of(world, (0,) * len(world.rows), 2**20), budget=budget)
     best = best_classes(world, fewest(world, budget), budget)
     try:
-        played = generalize(table, REMAINDER, world.payoffs, np.array(world.weights))
+        generalization = generalize(table, REMAINDER, world.payoffs, np.array(world.weights))
     except StageFailed:
         return  # no classes, or none were found
     assert best is not None
-    assert played.budget is not None
+    assert generalization.budget is not None
     people, total = sum(world.people.values()), 0.0
-    assert played.budget.payoff * people <= best + 1e-3
-    assert best <= played.budget.bound * people + 1e-3
+    assert generalization.budget.payoff * people <= best + 1e-3
+    assert best <= generalization.budget.bound * people + 1e-3
     own = as_sets(table, population_cells(table, REMAINDER, world.payoffs, np.array(world.weights)))
-    released = np.ones(len(own), dtype=np.bool_) if played.counted is None else played.counted
+    released = np.ones(len(own), dtype=np.bool_) if generalization.counted is None else generalization.counted
     members: dict[slow.Cell, list[slow.Values]] = {}
     for value, cell, there in zip(values_of(table, table.population.codes), own, released, strict=True):
         if there:
             members.setdefault(cell, []).append(value)
             total += world.people[value] * world.payoffs.benefit * slow.kept(world, cell)
-    assert played.budget.payoff * people == pytest.approx(total, abs=1e-6)
+    assert generalization.budget.payoff * people == pytest.approx(total, abs=1e-6)
     for cell, held in members.items():
         records = sum(world.records.get(value, 0) for value in held)
         assert all(one in part for value in held for one, part in zip(value, cell, strict=True))
         assert sum(world.people[value] for value in held) >= fewest(world, budget)
         assert records == 0 or records >= (budget.least_records or 1)
-    kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
+    kept = np.ones(len(table.data), dtype=np.bool_) if generalization.withheld is None else ~generalization.withheld
     assert table.data.counts[~kept].sum() <= (budget.suppression or 0) * table.data.total + 1e-8
-    cells = cells_as_sets(table, played)
+    cells = cells_as_sets(table, generalization)
     for axis, floor in zip(floored(budget), budget.utility_floor.values(), strict=True):
         shares = np.array([1 - log(len(cell[axis])) / log(len(world.rows[axis])) for cell in cells])
         assert (table.data.counts * kept) @ shares >= floor * table.data.total - 1e-8

@@ -32,7 +32,7 @@ from tasks.request.model import PARTITIONS, BudgetPolicy, Method, ReleaseRequest
 from tests.reference.continued_search import continued_search
 from tests.support import slow
 from tests.support.examples import examples
-from tests.support.played import NO_ATTACK, as_sets, cells_as_sets, slow_rule, values_of
+from tests.support.generalization import NO_ATTACK, as_sets, cells_as_sets, slow_rule, values_of
 from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
@@ -95,15 +95,15 @@ def test_a_request_is_counted_and_played_as_plain_loops_do(world: World, dense: 
         with pytest.raises(StageFailed):
             generalize(table, method, payoffs, weights_of(request))
         return
-    played = generalize(table, method, payoffs, weights_of(request))
+    generalization = generalize(table, method, payoffs, weights_of(request))
     own = slow_rule(world, method, (0,) * len(world.rows), "population")
     sizes = slow.informed(world, own)
-    cells = cells_as_sets(table, played)
+    cells = cells_as_sets(table, generalization)
     for row, (value, cell) in enumerate(zip(values_of(table, table.data.codes), cells, strict=True)):
         assert cell == own(value)
-        assert played.kept[row] == pytest.approx(slow.kept(world, cell), abs=1e-12)
-        assert played.people[row] == slow.count(world.people, cell)
-        assert played.effective[row] == sizes(cell)
+        assert generalization.kept[row] == pytest.approx(slow.kept(world, cell), abs=1e-12)
+        assert generalization.people[row] == slow.count(world.people, cell)
+        assert generalization.effective[row] == sizes(cell)
     assert own_cells(table, request, method) == [own(value) for value in values_of(table, table.population.codes)]
 
 
@@ -129,16 +129,18 @@ def problem_of(tiny: Tiny) -> Problem:
     return Problem(table.hierarchies, loss, payoffs_of(loaded.request.recipients[0]), table.people)
 
 
-def played(tiny: Tiny, method: Method, **changes: Any) -> object:
+def generalization(tiny: Tiny, method: Method, **changes: Any) -> object:
     problem = problem_of(tiny)
     return generalize(replace(tiny[2], outcomes={}, made={}, **changes), method, problem.payoffs, problem.loss.weights)
 
 
 NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
-    "k-anonymity": lambda tiny: played(tiny, Method.BASIC, demands=plain_demands(2, tiny[1])),
+    "k-anonymity": lambda tiny: generalization(tiny, Method.BASIC, demands=plain_demands(2, tiny[1])),
     "search": lambda tiny: search(tiny[2].data.codes, tiny[2].hierarchies, 2, 0.0, Metric.LOSS),
-    "budget of records": lambda tiny: played(tiny, Method.BASIC, budget=BudgetPolicy(reidentifications=1.0)),
-    "budget of cells": lambda tiny: played(tiny, Method.BASIC_PARTITION, budget=BudgetPolicy(reidentifications=1.0)),
+    "budget of records": lambda tiny: generalization(tiny, Method.BASIC, budget=BudgetPolicy(reidentifications=1.0)),
+    "budget of cells": lambda tiny: generalization(
+        tiny, Method.BASIC_PARTITION, budget=BudgetPolicy(reidentifications=1.0)
+    ),
     "exact recursion": lambda tiny: partition(problem_of(tiny), tiny[2].people, Rule.BASIC),
     "pruned lattice": lambda tiny: continued_search(problem_of(tiny), tiny[2].data.codes),
     "lineage": lambda tiny: lineages(tiny[2].hierarchies),
@@ -156,7 +158,7 @@ def test_what_needs_trees_refuses_levels_that_cross(tiny: Tiny, name: str) -> No
 @pytest.mark.parametrize("method", sorted(PARTITIONS))
 def test_a_partition_into_whole_cells_refuses_levels_that_cross(tiny: Tiny, method: Method) -> None:
     with pytest.raises(StageFailed, match="whole cells") as caught:
-        played(tiny, method)
+        generalization(tiny, method)
     assert caught.value.got == "levels that cross"
     assert "no-attack-remainder" in caught.value.fix
 

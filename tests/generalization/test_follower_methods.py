@@ -18,7 +18,7 @@ from tests.reference.continued_search import continued_search
 from tests.support import slow
 from tests.support.examples import examples
 from tests.support.followers import attacked_everywhere, one_attempt, worlds_with_followers
-from tests.support.played import NO_ATTACK, cells_as_sets, slow_rule, table_of, values_of
+from tests.support.generalization import NO_ATTACK, cells_as_sets, slow_rule, table_of, values_of
 from tests.support.worlds import WITHOUT_TERMS, World
 
 QUICK = settings(deadline=None, max_examples=examples(25))
@@ -65,16 +65,16 @@ def test_every_method_as_it_is_played(world: World, method, cell_weights: str) -
             generalize(table, method, world.payoffs, weights, cell_weights)
         return
     try:
-        played = generalize(table, method, world.payoffs, weights, cell_weights)
+        generalization = generalize(table, method, world.payoffs, weights, cell_weights)
     except StageFailed:
         assert method in NO_ATTACK
         return
     own = slow_rule(world, method, floors, cell_weights)
-    for value, cell in zip(values_of(table, table.data.codes), cells_as_sets(table, played), strict=True):
+    for value, cell in zip(values_of(table, table.data.codes), cells_as_sets(table, generalization), strict=True):
         assert cell == own(value)
     if method in NO_ATTACK:
         # Whom the population does not have may be alone in a cell that a partition leaves without people.
-        assert not world.payoffs.attacked(played.people[played.people > 0]).any()
+        assert not world.payoffs.attacked(generalization.people[generalization.people > 0]).any()
 
 
 @pytest.mark.slow

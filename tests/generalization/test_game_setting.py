@@ -146,6 +146,6 @@ def test_as_much_as_a_class_can_have_passes(tmp_path: Path) -> None:
     check_setting(loaded.request, prepared)
     recipient = loaded.request.recipients[0]
     table = game_table(loaded.request, prepared)
-    played = generalize(table, Method.BASIC, payoffs_of(recipient), weights_of(loaded.request))
-    assert played.withheld is None
-    assert played.people.tolist() == played.effective.tolist() == [27] * len(table.data)
+    generalization = generalize(table, Method.BASIC, payoffs_of(recipient), weights_of(loaded.request))
+    assert generalization.withheld is None
+    assert generalization.people.tolist() == generalization.effective.tolist() == [27] * len(table.data)

@@ -10,7 +10,7 @@ from tasks.generalization.game import Payoffs
 from tasks.generalization.paper_searches import SOLVERS, GameSearch, search_games
 from tasks.request.model import Method
 from tests.support.examples import examples
-from tests.support.played import table_of
+from tests.support.generalization import table_of
 from tests.support.worlds import World, worlds
 
 STAKES = Payoffs(benefit=90, loss=60, gain=60, cost=10)

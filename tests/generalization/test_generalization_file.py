@@ -17,21 +17,21 @@ ARRAYS = ("levels", "cells", "kept", "people", "effective")
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Generalization:
+def generalization(tmp_path: Path) -> Generalization:
     loaded = tiny_request(tmp_path)
     table = game_table(loaded.request, tiny_prepared(loaded))
     return generalize(table, Method.BASIC, payoffs_of(loaded.request.recipients[0]), weights_of(loaded.request))
 
 
-def test_saved_and_loaded_it_is_the_same(played: Generalization, tmp_path: Path) -> None:
-    save_generalization(played, tmp_path / "played.npz")
+def test_saved_and_loaded_it_is_the_same(generalization: Generalization, tmp_path: Path) -> None:
+    save_generalization(generalization, tmp_path / "played.npz")
     again = load_generalization(tmp_path / "played.npz")
     assert again.method is Method.BASIC
     assert again.withheld is None
     assert again.k_anonymity is None
     for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(again, name), getattr(played, name))
-        assert getattr(again, name).dtype == getattr(played, name).dtype
+        np.testing.assert_array_equal(getattr(again, name), getattr(generalization, name))
+        assert getattr(again, name).dtype == getattr(generalization, name).dtype
 
 
 def test_what_k_anonymity_did_is_kept(tmp_path: Path) -> None:
@@ -48,9 +48,9 @@ def test_what_k_anonymity_did_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "no archive", "no method", "other arrays"])
-def test_a_damaged_file_blocks(played: Generalization, tmp_path: Path, damage: str) -> None:
+def test_a_damaged_file_blocks(generalization: Generalization, tmp_path: Path, damage: str) -> None:
     path = tmp_path / "played.npz"
-    save_generalization(played, path)
+    save_generalization(generalization, path)
     whole = path.read_bytes()
     if damage == "missing":
         path.unlink()
@@ -69,9 +69,9 @@ def test_a_damaged_file_blocks(played: Generalization, tmp_path: Path, damage: s
     assert caught.value.where == "played.npz"
 
 
-def test_a_flipped_byte_anywhere_blocks_or_changes_nothing(played: Generalization, tmp_path: Path) -> None:
+def test_a_flipped_byte_anywhere_blocks_or_changes_nothing(generalization: Generalization, tmp_path: Path) -> None:
     path = tmp_path / "played.npz"
-    save_generalization(played, path)
+    save_generalization(generalization, path)
     whole = path.read_bytes()
     blocked = 0
     for at in range(0, len(whole), 17):
@@ -82,5 +82,5 @@ def test_a_flipped_byte_anywhere_blocks_or_changes_nothing(played: Generalizatio
             blocked += 1
         else:
             for name in ARRAYS:
-                np.testing.assert_array_equal(getattr(again, name), getattr(played, name))
+                np.testing.assert_array_equal(getattr(again, name), getattr(generalization, name))
     assert blocked > 0

@@ -15,7 +15,7 @@ from tasks.generalization.zip3 import ZipTable
 from tasks.request.model import Method, SafeHarborRule
 from tests.support import slow
 from tests.support.examples import examples
-from tests.support.played import NO_ATTACK, cells_as_sets, slow_rule, table_of, values_of
+from tests.support.generalization import NO_ATTACK, cells_as_sets, slow_rule, table_of, values_of
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 QUICK = settings(deadline=None, max_examples=examples(50))
@@ -39,23 +39,23 @@ def test_as_plain_loops(world: World, method: Method, dense: bool, cell_weights:
         with pytest.raises(StageFailed):
             generalize(table, method, payoffs, weights, cell_weights)
         return
-    played = generalize(table, method, payoffs, weights, cell_weights)
+    generalization = generalize(table, method, payoffs, weights, cell_weights)
     own = slow_rule(world, method, floors, cell_weights)
     sizes = slow.informed(world, own)
     values = values_of(table, table.data.codes)
-    for row, (value, cell) in enumerate(zip(values, cells_as_sets(table, played), strict=True)):
+    for row, (value, cell) in enumerate(zip(values, cells_as_sets(table, generalization), strict=True)):
         assert cell == own(value)
-        assert cell == slow.cell_of(world, value, tuple(int(level) for level in played.levels[row]))
-        assert played.kept[row] == pytest.approx(slow.kept(world, cell), abs=1e-12)
-        assert played.people[row] == slow.count(world.people, cell)
-        assert played.effective[row] == sizes(cell)
-    assert played.withheld is None
-    assert played.k_anonymity is None
+        assert cell == slow.cell_of(world, value, tuple(int(level) for level in generalization.levels[row]))
+        assert generalization.kept[row] == pytest.approx(slow.kept(world, cell), abs=1e-12)
+        assert generalization.people[row] == slow.count(world.people, cell)
+        assert generalization.effective[row] == sizes(cell)
+    assert generalization.withheld is None
+    assert generalization.k_anonymity is None
     for axis, tree in enumerate(table.hierarchies):
-        np.testing.assert_array_equal(tree.finest[played.cells[:, axis]], played.cells[:, axis])
-    assert (played.effective <= played.people).all()
+        np.testing.assert_array_equal(tree.finest[generalization.cells[:, axis]], generalization.cells[:, axis])
+    assert (generalization.effective <= generalization.people).all()
     if not overlapping(table, method):
-        np.testing.assert_array_equal(played.effective, played.people)
+        np.testing.assert_array_equal(generalization.effective, generalization.people)
 
 
 @settings(deadline=None, max_examples=examples(25))
@@ -73,14 +73,14 @@ def test_safe_harbor_groups_that_no_level_has_count_their_people_and_their_value
     tree = world.hierarchies[0]
     axis = safe_harbor_axis(tree, SafeHarborRule.ZIP, zips)
     table = CountIndex((tree,), (axis,), world.tuples(world.records), world.tuples(people), MEBIBYTE)
-    played = generalize(table, Method.SAFE_HARBOR, world.payoffs, np.array(world.weights))
-    released = [table.axis_labels[0][position] for position in played.cells[:, 0]]
+    generalization = generalize(table, Method.SAFE_HARBOR, world.payoffs, np.array(world.weights))
+    released = [table.axis_labels[0][position] for position in generalization.cells[:, 0]]
     by_label = dict(zip(released, range(2), strict=True))
     assert set(by_label) == {"370**", "000"}
     zeros, shown = by_label["000"], by_label["370**"]
-    assert played.people[zeros] == played.effective[zeros] == 11
-    assert played.people[shown] == played.effective[shown] == 7
-    np.testing.assert_allclose(played.kept[[zeros, shown]], [0.5, 0.5])
+    assert generalization.people[zeros] == generalization.effective[zeros] == 11
+    assert generalization.people[shown] == generalization.effective[shown] == 7
+    np.testing.assert_allclose(generalization.kept[[zeros, shown]], [0.5, 0.5])
     assert table.axis_sizes == (tree.axis_length + 1,)
 
 
@@ -122,8 +122,8 @@ def test_what_was_played_is_shared_only_between_equal_stakes(pair_world: World) 
     weights = (np.ones(2), np.array([2.0, 1.0]))
 
     def outcomes(table: CountIndex) -> list[tuple[float, list[int]]]:
-        played = [generalize(table, Method.BASIC, payoffs, weight) for payoffs in stakes for weight in weights]
-        return [(float(one.kept[0]), one.people.tolist()) for one in played]
+        generalization = [generalize(table, Method.BASIC, payoffs, weight) for payoffs in stakes for weight in weights]
+        return [(float(one.kept[0]), one.people.tolist()) for one in generalization]
 
     fresh = [
         (float(one.kept[0]), one.people.tolist())

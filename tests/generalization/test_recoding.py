@@ -22,7 +22,7 @@ from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
 from tests.support import adult, slow
 from tests.support.examples import examples
-from tests.support.played import NO_ATTACK, as_sets, floor_axis, slow_rule, table_of, values_of
+from tests.support.generalization import NO_ATTACK, as_sets, floor_axis, slow_rule, table_of, values_of
 from tests.support.worlds import World, worlds
 
 MEBIBYTE = 2**20
@@ -137,35 +137,35 @@ def demands_on(draw: st.DrawFn, table: CountIndex, *, local: bool = False) -> De
     )
 
 
-def check_optimum(world: World, table: CountIndex, played: Generalization, rule: Rule) -> None:
+def check_optimum(world: World, table: CountIndex, generalization: Generalization, rule: Rule) -> None:
     """The played outcome is that of the slow search."""
     assert table.demands is not None
     file = SlowFile(world, table, rule, table.demands)
     best = file.optimum()
     assert best is not None
-    assert played.k_anonymity is not None
+    assert generalization.k_anonymity is not None
     value, suppressed, node, out, cells = best
-    outcome = played.k_anonymity
+    outcome = generalization.k_anonymity
     assert outcome.value == outcome.value_before_lifting == pytest.approx(value, rel=1e-9, abs=1e-9)
     assert outcome.suppressed_records == suppressed
-    withheld = np.zeros(len(table.data), dtype=bool) if played.withheld is None else played.withheld
+    withheld = np.zeros(len(table.data), dtype=bool) if generalization.withheld is None else generalization.withheld
     of_record = table.demands.tuple_of_record
     assert withheld[of_record].tolist() == out
     if suppressed == len(out):
         return
     assert tuple(outcome.levels.values()) == node
-    mine = as_sets(table, played.cells)
+    mine = as_sets(table, generalization.cells)
     assert [mine[number] for number in of_record] == cells
     released = {cell for cell, gone in zip(cells, out, strict=True) if not gone}
     own = {values: raised_cell(world, rule(values), node) for values in world.people}
     for row, cell in enumerate(mine):
-        assert played.people[row] == slow.count(world.people, cell)
+        assert generalization.people[row] == slow.count(world.people, cell)
         if cell in released:
-            assert played.effective[row] == sum(n for values, n in world.people.items() if own[values] == cell)
+            assert generalization.effective[row] == sum(n for values, n in world.people.items() if own[values] == cell)
         for axis, tree in enumerate(table.hierarchies):
             level = raised(world, axis, rule(values_of(table, table.data.codes[row : row + 1])[0])[axis], node[axis])[1]
-            assert played.levels[row, axis] >= level
-            assert played.levels[row, axis] < tree.n_levels
+            assert generalization.levels[row, axis] >= level
+            assert generalization.levels[row, axis] < tree.n_levels
 
 
 @pytest.mark.slow
@@ -184,11 +184,11 @@ def test_the_optimum_over_the_methods_own_classes(
         with pytest.raises(StageFailed, match="no generalization satisfies"):
             generalize(table, method, world.payoffs, np.array(world.weights))
         return
-    played = generalize(table, method, world.payoffs, np.array(world.weights))
-    check_optimum(world, table, played, rule)
-    kept = np.ones(len(table.data), dtype=bool) if played.withheld is None else ~played.withheld
+    generalization = generalize(table, method, world.payoffs, np.array(world.weights))
+    check_optimum(world, table, generalization, rule)
+    kept = np.ones(len(table.data), dtype=bool) if generalization.withheld is None else ~generalization.withheld
     if not overlapping(table, method):
-        np.testing.assert_array_equal(played.effective[kept], played.people[kept])
+        np.testing.assert_array_equal(generalization.effective[kept], generalization.people[kept])
 
 
 ZIPS = [["0", "0-1", "*"], ["1", "0-1", "*"], ["2", "2-3", "*"], ["3", "2-3", "*"]]
@@ -217,11 +217,11 @@ def test_groups_that_only_safe_harbor_has(data: st.DataObject) -> None:
         return frozenset("12") if values[0] in "12" else frozenset(values[0]), frozenset(values[1])
 
     try:
-        played = generalize(table, Method.SAFE_HARBOR, world.payoffs, np.ones(2))
+        generalization = generalize(table, Method.SAFE_HARBOR, world.payoffs, np.ones(2))
     except StageFailed:
         assert SlowFile(world, table, rule, table.demands).optimum() is None
         return
-    check_optimum(world, table, played, rule)
+    check_optimum(world, table, generalization, rule)
     assert overlapping(table, Method.SAFE_HARBOR)
 
 
@@ -233,29 +233,31 @@ def test_recoded_locally_a_person_is_released_by_the_rule(world: World, method: 
     table = table.demanding(data.draw(demands_on(table, local=True), label="demands"))
     weights = np.array(world.weights)
     try:
-        played = generalize(table, method, world.payoffs, weights)
+        generalization = generalize(table, method, world.payoffs, weights)
     except StageFailed:
         return
     own = population_cells(table, method, world.payoffs, weights)
-    kept = np.ones(len(table.data), dtype=bool) if played.withheld is None else ~played.withheld
+    kept = np.ones(len(table.data), dtype=bool) if generalization.withheld is None else ~generalization.withheld
     place = table.population.find(table.data.keys)
     known = kept & (place >= 0)
-    np.testing.assert_array_equal(own[place[known]], played.cells[known])
+    np.testing.assert_array_equal(own[place[known]], generalization.cells[known])
     sizes = Counter[tuple[int, ...]]()
-    for cell, count in zip(played.cells[kept].tolist(), table.data.counts[kept].tolist(), strict=True):
+    for cell, count in zip(generalization.cells[kept].tolist(), table.data.counts[kept].tolist(), strict=True):
         sizes[tuple(cell)] += count
     assert all(size >= table.demands.k for size in sizes.values())
     everybody = Counter[tuple[int, ...]]()
     for cell, count in zip(own.tolist(), table.population.counts.tolist(), strict=True):
         everybody[tuple(cell)] += count
-    for cell, people, effective in zip(played.cells[kept], played.people[kept], played.effective[kept], strict=True):
+    for cell, people, effective in zip(
+        generalization.cells[kept], generalization.people[kept], generalization.effective[kept], strict=True
+    ):
         assert effective <= min(people, everybody[tuple(cell.tolist())])
         assert all(people >= one.k for one in table.demands.constraints if isinstance(one, KMap))
     if method is not Method.K_ANONYMITY:
         alone = generalize(table.demanding(None), method, world.payoffs, weights)
-        assert (played.effective >= alone.effective)[kept].all()
-        assert (played.people >= alone.people)[kept].all()
-    outcome = played.k_anonymity
+        assert (generalization.effective >= alone.effective)[kept].all()
+        assert (generalization.people >= alone.people)[kept].all()
+    outcome = generalization.k_anonymity
     assert outcome is not None
     assert outcome.value <= outcome.value_before_lifting
     assert outcome.suppressed_records == table.data.counts[~kept].sum()
@@ -268,18 +270,21 @@ def test_worked_by_hand(pair_world: World) -> None:
     world = World(pair_world.rows, pair_world.people, records, pair_world.payoffs, (1.0, 1.0))
     table = table_of(world, (0, 0), MEBIBYTE)
     table = table.demanding(Demands(2, 0.2, Metric.LOSS, tuple_of_record(table)))
-    played = generalize(table, Method.K_ANONYMITY, world.payoffs, np.ones(2))
-    outcome = played.k_anonymity
+    generalization = generalize(table, Method.K_ANONYMITY, world.payoffs, np.ones(2))
+    outcome = generalization.k_anonymity
     assert outcome is not None
-    assert played.withheld is not None
+    assert generalization.withheld is not None
     # a2 b3 and, at (0, 0), a1 b2 are alone: two records, more than a fifth of five. At (0, 1) one is, and the others
     # lose nothing of the first attribute and 1/3 of the second: x = (1/5, (4/3 + 1)/5).
     assert outcome.levels == {"q0": 0, "q1": 1}
     assert outcome.value == pytest.approx((1.2 * (1 + 7 / 15)) ** 0.5 - 1)
-    assert table.data.counts[played.withheld].tolist() == [1]
-    assert as_sets(table, played.cells[~played.withheld]) == [(frozenset({"a1"}), frozenset({"b1", "b2"}))] * 2
-    assert played.people[~played.withheld].tolist() == [2, 2]
-    assert played.effective.tolist() == np.where(played.withheld, 0, played.people).tolist()
+    assert table.data.counts[generalization.withheld].tolist() == [1]
+    assert (
+        as_sets(table, generalization.cells[~generalization.withheld])
+        == [(frozenset({"a1"}), frozenset({"b1", "b2"}))] * 2
+    )
+    assert generalization.people[~generalization.withheld].tolist() == [2, 2]
+    assert generalization.effective.tolist() == np.where(generalization.withheld, 0, generalization.people).tolist()
 
 
 def test_lifted_by_hand(pair_world: World) -> None:
@@ -289,16 +294,20 @@ def test_lifted_by_hand(pair_world: World) -> None:
     table = table_of(world, (0, 0), MEBIBYTE)
     demands = Demands(2, 0.4, Metric.DISCERNIBILITY, tuple_of_record(table), local_recoding=True)
     table = table.demanding(demands)
-    played = generalize(table, Method.K_ANONYMITY, world.payoffs, np.ones(2))
-    assert played.withheld is None
-    outcome = played.k_anonymity
+    generalization = generalize(table, Method.K_ANONYMITY, world.payoffs, np.ones(2))
+    assert generalization.withheld is None
+    outcome = generalization.k_anonymity
     assert outcome is not None
     # (0, 0) leaves 3² and two records at 5; (0, 1) 4² and one at 5; (1, 0) 3² and two at 5: 19 is least.
     assert [*outcome.levels.values()] == [0, 0]
     assert (outcome.value_before_lifting, outcome.value, outcome.lifted_records) == (19, 13, 2)
     assert overlapping(table, Method.K_ANONYMITY)
     # Everybody matches the top; the one person of a1 b1 alone has another own cell.
-    assert sorted(zip(played.people.tolist(), played.effective.tolist(), strict=True)) == [(1, 1), (10, 9), (10, 9)]
+    assert sorted(zip(generalization.people.tolist(), generalization.effective.tolist(), strict=True)) == [
+        (1, 1),
+        (10, 9),
+        (10, 9),
+    ]
 
 
 @pytest.mark.slow
@@ -307,8 +316,8 @@ def test_after_the_partition_of_adult_as_all_nodes_searched() -> None:
     table = adult.table()
     demands = Demands(5, 0.02, Metric.PRECISION, tuple_of_record(table))
     raised_table = table.demanding(demands)
-    base = adult.played(Method.BASIC_PARTITION)
-    played = generalize(raised_table, Method.BASIC_PARTITION, adult.PAYOFFS, adult.weights())
+    base = adult.generalization(Method.BASIC_PARTITION)
+    generalization = generalize(raised_table, Method.BASIC_PARTITION, adult.PAYOFFS, adult.weights())
     own = np.column_stack([tree.axis_levels[base.cells[:, axis]] for axis, tree in enumerate(table.hierarchies)])
     tops = np.array([tree.n_levels - 1 for tree in table.hierarchies])
     sizes, found = [tree.axis_length for tree in table.hierarchies], []
@@ -326,10 +335,10 @@ def test_after_the_partition_of_adult_as_all_nodes_searched() -> None:
             lost = np.where(out, 1.0, (levels / tops).mean(axis=1))
             found.append((float(lost @ table.data.counts / table.data.total), node, out))
     value, node, out = min(found, key=lambda one: one[0])
-    assert played.k_anonymity is not None
-    assert played.k_anonymity.levels == dict(zip(adult.NAMES, node, strict=True))
-    assert played.k_anonymity.value == pytest.approx(value)
-    np.testing.assert_array_equal(played.withheld, out)
+    assert generalization.k_anonymity is not None
+    assert generalization.k_anonymity.levels == dict(zip(adult.NAMES, node, strict=True))
+    assert generalization.k_anonymity.value == pytest.approx(value)
+    np.testing.assert_array_equal(generalization.withheld, out)
 
 
 def test_a_k_that_no_file_has_fails_in_words(pair_world: World) -> None:

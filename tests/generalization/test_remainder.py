@@ -29,7 +29,7 @@ from tests.reference.remainder_optimum import best_classes
 from tests.support import adult, adult_eight, slow
 from tests.support.adult_lattice import adult_lattice
 from tests.support.examples import examples
-from tests.support.played import cells_as_sets, table_of, values_of
+from tests.support.generalization import cells_as_sets, table_of, values_of
 from tests.support.worlds import World, worlds
 
 QUICK = settings(deadline=None, max_examples=examples(20))
@@ -234,7 +234,7 @@ def test_a_sampled_lattice_gives_the_same_classes_every_time_and_far_more_than_w
 
 
 def test_adult_pays_more_than_whole_cells_and_near_the_bound() -> None:
-    made = adult.played(REMAINDER)
+    made = adult.generalization(REMAINDER)
     table, data = adult.table(), adult.table().data
     assert made.division is not None
     assert made.division.payoff / table.population.total > 1160

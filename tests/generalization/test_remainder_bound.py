@@ -19,7 +19,7 @@ from tests.generalization.test_remainder import feasible, safe, two_attributes
 from tests.reference.remainder_optimum import best_classes
 from tests.support import adult, adult_eight, slow
 from tests.support.examples import examples
-from tests.support.played import table_of
+from tests.support.generalization import table_of
 from tests.support.worlds import World, worlds
 
 QUICK = settings(deadline=None, max_examples=examples(40))

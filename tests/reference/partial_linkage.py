@@ -86,25 +86,30 @@ def partial_linkage(
 
 
 def played_release(
-    index: CountIndex, played: Generalization, kept: np.ndarray | None = None, groups: tuple[AxisGroups, ...] = ()
+    index: CountIndex,
+    generalization: Generalization,
+    kept: np.ndarray | None = None,
+    groups: tuple[AxisGroups, ...] = (),
 ) -> LinkableRelease:
     """The file that a generalization releases, all of it where not said otherwise."""
     kept = np.ones(len(index.data.counts), dtype=np.bool_) if kept is None else kept
-    return LinkableRelease(groups or index_groups(index), index.data.codes, played.cells, index.data.counts, kept)
+    return LinkableRelease(
+        groups or index_groups(index), index.data.codes, generalization.cells, index.data.counts, kept
+    )
 
 
 def whole_linkage(
-    index: CountIndex, played: Generalization, kept: np.ndarray | None = None, persons: Counts | None = None
+    index: CountIndex, generalization: Generalization, kept: np.ndarray | None = None, persons: Counts | None = None
 ) -> PartialLinkage:
     """Attack the file that a policy releases, with all quasi-identifiers known."""
-    files = generalized_files(played_release(index, played, kept), persons=persons)
+    files = generalized_files(played_release(index, generalization, kept), persons=persons)
     own_cell = own_cell_linkage(files)
     return PartialLinkage(
-        method=played.method,
+        method=generalization.method,
         attributes=files.attributes,
         closest=closest_linkage(files),
         matching=matching_linkage(files),
-        likely=likely_linkage(files, played.people),
+        likely=likely_linkage(files, generalization.people),
         own_cell=own_cell,
         likeliest_own_cell=own_cell,
     )

@@ -40,9 +40,9 @@ def scored(method: str = "basic", uncertain: dict[str, Any] | None = None, point
     terms = None if uncertain is None else UncertainTerms.model_validate(uncertain)
     recipient = request.recipient("institute").model_copy(update={"uncertain": terms})
     game = follower_of(request, recipient, people.population.total)
-    played = generalize(people, request.method_for(recipient), game, weights_of(request))
-    plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
-    return with_other_terms(plain, people, request, recipient, played, np.random.default_rng(3))
+    generalization = generalize(people, request.method_for(recipient), game, weights_of(request))
+    plain = score(people, generalization, request, recipient, dict.fromkeys(request.attributes, 4))
+    return with_other_terms(plain, people, request, recipient, generalization, np.random.default_rng(3))
 
 
 def facts(method: str = "basic", uncertain: dict[str, Any] | None = None) -> tuple[StakesFact, UncertaintyFact]:
@@ -337,9 +337,9 @@ def test_terms_that_cannot_be_solved_with_stop_the_stage() -> None:
     request = request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
     recipient = request.recipient("institute")
     game = follower_of(request, recipient, people.population.total)
-    played = generalize(people, request.method_for(recipient), game, weights_of(request))
-    plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
+    generalization = generalize(people, request.method_for(recipient), game, weights_of(request))
+    plain = score(people, generalization, request, recipient, dict.fromkeys(request.attributes, 4))
     stakes = recipient.stakes.model_copy(update={"gain": 1e12, "cost": 1e-12})
     eager = recipient.model_copy(update={"stakes": stakes})
     with pytest.raises(StageFailed, match="stakes of a point"):
-        with_other_terms(plain, people, request, eager, played, np.random.default_rng(3))
+        with_other_terms(plain, people, request, eager, generalization, np.random.default_rng(3))

@@ -71,9 +71,9 @@ def test_the_score_has_them_where_the_policy_asks() -> None:
     request = request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
     recipient = request.recipient("institute")
     game = follower_of(request, recipient, people.population.total)
-    played = generalize(people, Method.BASIC, game, weights_of(request))
-    plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
-    scored = with_other_terms(plain, people, request, recipient, played, np.random.default_rng(3))
+    generalization = generalize(people, Method.BASIC, game, weights_of(request))
+    plain = score(people, generalization, request, recipient, dict.fromkeys(request.attributes, 4))
+    scored = with_other_terms(plain, people, request, recipient, generalization, np.random.default_rng(3))
     assert scored.risk.game.penalties == penalties_fact(people, request, recipient, GRID)
     assert scored.risk.game.stakes is None
     assert plain.risk.game.penalties is None

@@ -20,8 +20,8 @@ def document(left_out: int = 0, coalitions: tuple[CoalitionFact, ...] = (), **ga
     assert record.risk is not None
     prosecutor = record.risk.residual.prosecutor.model_copy(update={"records": record.dataset.rows_in - left_out})
     residual = record.risk.residual.model_copy(update={"prosecutor": prosecutor})
-    played = record.risk.game.model_copy(update=game)
-    changed = record.risk.model_copy(update={"game": played, "residual": residual, "coalitions": coalitions})
+    generalization = record.risk.game.model_copy(update=game)
+    changed = record.risk.model_copy(update={"game": generalization, "residual": residual, "coalitions": coalitions})
     found = texts.sections(determination_html(records.changed(record, risk=changed)))
     return {name: " ".join(text.split()) for name, text in found.items()}
 

@@ -45,7 +45,7 @@ def weights(preset: str = "table7") -> np.ndarray:
 
 
 @cache
-def played(method: Method, cell_weights: str = "population") -> Generalization:
+def generalization(method: Method, cell_weights: str = "population") -> Generalization:
     return generalize(table(), method, PAYOFFS, weights(), cell_weights)
 
 

@@ -10,7 +10,7 @@ from tasks.generalization.game import Follower, Payoffs
 from tasks.generalization.generalize import generalize
 from tasks.request.model import Method
 from tests.support import adult, decoy_grid
-from tests.support.played import floor_axis, table_of
+from tests.support.generalization import floor_axis, table_of
 from tests.support.worlds import World
 
 

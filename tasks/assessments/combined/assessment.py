@@ -85,7 +85,7 @@ def collected_table(request: ReleaseRequest, prepared: Prepared) -> ScoreTable:
 
 
 def released_table(
-    request: ReleaseRequest, prepared: Prepared, played: Generalization, kept: NDArray[np.bool_]
+    request: ReleaseRequest, prepared: Prepared, generalization: Generalization, kept: NDArray[np.bool_]
 ) -> ScoreTable:
     """The records as released: an adversary counts the generalized values; what is suppressed is not there.
 
@@ -94,7 +94,7 @@ def released_table(
     kept : array of shape (n_tuples,)
         Whether a tuple's records are released.
     """
-    return _score_table(request, prepared, played.cells, np.flatnonzero(kept[prepared.tuple_of_record]))
+    return _score_table(request, prepared, generalization.cells, np.flatnonzero(kept[prepared.tuple_of_record]))
 
 
 def pooled_table(
@@ -123,7 +123,7 @@ def score_collected(request: ReleaseRequest, prepared: Prepared) -> ScoreFigure:
 def combine(
     request: ReleaseRequest,
     prepared: Prepared,
-    played: Generalization,
+    generalization: Generalization,
     kept: NDArray[np.bool_],
     initial: ScoreFigure,
     *,
@@ -135,7 +135,7 @@ def combine(
     gives it; ``expected`` is the highest expected disclosure of a record. Raises ParameterError if more sets of
     attributes may be known than can be counted.
     """
-    policy, after = request.policy.combined, released_table(request, prepared, played, kept)
+    policy, after = request.policy.combined, released_table(request, prepared, generalization, kept)
     parts = _mean_contributions(after, policy)
     return CombinedFact(
         **policy.model_dump(),
@@ -166,11 +166,11 @@ def combined_by_coalition(
 
 
 def riskiest(
-    request: ReleaseRequest, prepared: Prepared, played: Generalization, kept: NDArray[np.bool_], top: int
+    request: ReleaseRequest, prepared: Prepared, generalization: Generalization, kept: NDArray[np.bool_], top: int
 ) -> tuple[RecordScore, ...]:
     """The released records that score highest, with why; those of equal score in the order of the file."""
     policy, rows = request.policy.combined, np.flatnonzero(kept[prepared.tuple_of_record])
-    after = released_table(request, prepared, played, kept)
+    after = released_table(request, prepared, generalization, kept)
     reached = scores(after, policy)
     explained = contributions(
         after.codes,

@@ -61,9 +61,11 @@ class IdentityAssessment(Assessment[IdentityFact]):
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone, without that of uncertain terms."""
         table, released, policy = candidate.index, candidate.released, candidate.request.policy
-        played, payoffs = candidate.generalization, candidate.payoffs
-        risk = residual_risk(table, played, released, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
-        counted = identity_figures(table, played, released, payoffs, risk, candidate.coalitions, policy)
+        generalization, payoffs = candidate.generalization, candidate.payoffs
+        risk = residual_risk(
+            table, generalization, released, payoffs, policy.risk_threshold, small_cell=policy.small_cell
+        )
+        counted = identity_figures(table, generalization, released, payoffs, risk, candidate.coalitions, policy)
         return counted | sampled_figures(candidate, sampled(candidate))
 
     def intervals(self, fact: IdentityFact) -> Mapping[Measure, tuple[Interval, int | None]]:

@@ -11,16 +11,16 @@ from tasks.generalization.kanonymity.classes import Bools, fold
 from tasks.microdata.hierarchy import Codes
 
 
-def deduced_bits(table: CountIndex, played: Generalization, kept: Bools, own: Codes) -> dict[str, float]:
+def deduced_bits(table: CountIndex, generalization: Generalization, kept: Bools, own: Codes) -> dict[str, float]:
     """Information on each attribute that the rule adds to the released cell, mean over the records, in bits.
 
     Of a record it is Σ p · log2(p / q) over the values of the attribute, p their shares of the people whose own cell it
     is (``own``, of each population tuple) and q of all people who match the cell; 0 where whole cells are released.
     """
     data, population = table.data.counts[kept], table.population
-    applied = np.ones(len(population), dtype=np.bool_) if played.counted is None else played.counted
-    number, first = fold(np.concatenate([played.cells[kept], own[applied]]))
-    cells = np.concatenate([played.cells[kept], own[applied]])[first]
+    applied = np.ones(len(population), dtype=np.bool_) if generalization.counted is None else generalization.counted
+    number, first = fold(np.concatenate([generalization.cells[kept], own[applied]]))
+    cells = np.concatenate([generalization.cells[kept], own[applied]])[first]
     records = np.bincount(number[: len(data)], data, len(first))
     classes, people = number[len(data) :], population.counts[applied]
     size, whole = np.bincount(classes, people, len(first)), matching_people(table, cells)

@@ -123,7 +123,7 @@ def transparent_risk(people: Counts, effective: Counts, records: Counts, payoffs
 
 
 def policy_outcome(
-    table: CountIndex, played: Generalization, payoffs: Follower, *, chosen: bool = False
+    table: CountIndex, generalization: Generalization, payoffs: Follower, *, chosen: bool = False
 ) -> PolicyOutcome:
     """Averages over all records of the data (Wan et al. 2015, Table 7), beside the transparent figures.
 
@@ -132,39 +132,41 @@ def policy_outcome(
     and count as withheld in every attribute; a minimum class size is not applied.
     """
     counts, total = table.data.counts, table.data.total
-    withheld = np.zeros(len(counts), dtype=np.bool_) if played.withheld is None else played.withheld
+    withheld = np.zeros(len(counts), dtype=np.bool_) if generalization.withheld is None else generalization.withheld
     records = np.where(withheld, 0, counts)
-    value = payoffs.benefit * played.kept
-    intensity = np.where(withheld, 1.0, played.levels.sum(axis=1) / sum(h.n_levels - 1 for h in table.hierarchies))
-    claimed, informed = payoffs.attacked(played.people), payoffs.attacked(played.effective)
-    exact = records @ (played.levels == 0) / total
+    value = payoffs.benefit * generalization.kept
+    intensity = np.where(
+        withheld, 1.0, generalization.levels.sum(axis=1) / sum(h.n_levels - 1 for h in table.hierarchies)
+    )
+    claimed, informed = payoffs.attacked(generalization.people), payoffs.attacked(generalization.effective)
+    exact = records @ (generalization.levels == 0) / total
     return PolicyOutcome(
-        method=played.method.value,
-        publisher_payoff=float(records @ payoffs.publisher(value, played.people) / total),
-        adversary_payoff=float(records @ payoffs.adversary(played.people) / total),
-        information_kept=float(records @ played.kept / total),
+        method=generalization.method.value,
+        publisher_payoff=float(records @ payoffs.publisher(value, generalization.people) / total),
+        adversary_payoff=float(records @ payoffs.adversary(generalization.people) / total),
+        information_kept=float(records @ generalization.kept / total),
         most_specific_share=float(records[intensity == 0].sum() / total),
         mean_generalization=float(counts @ intensity / total),
         naive_attacked_share=float(records[claimed].sum() / total),
         transparent_attacked_share=float(records[informed].sum() / total),
-        naive_expected_reidentifications=float((records * payoffs.reidentified(played.people))[claimed].sum()),
+        naive_expected_reidentifications=float((records * payoffs.reidentified(generalization.people))[claimed].sum()),
         transparent_expected_reidentifications=float(
-            (records * payoffs.reidentified(played.effective))[informed].sum()
+            (records * payoffs.reidentified(generalization.effective))[informed].sum()
         ),
         chosen=chosen,
         exact_values=dict(zip((tree.name for tree in table.hierarchies), exact.tolist(), strict=True)),
     )
 
 
-def division_fact(table: CountIndex, played: Generalization, cell_weights: str) -> DivisionFact | None:
+def division_fact(table: CountIndex, generalization: Generalization, cell_weights: str) -> DivisionFact | None:
     """Quality of the chosen partition or remainder classes; None for other methods, and within a budget.
 
     ``cell_weights``, population or data, is what its cells are weighted by.
     """
-    if played.division is None:
+    if generalization.division is None:
         return None
-    by_data = cell_weights == "data" and METHODS[played.method].partitions
-    made, weight = played.division, (table.data if by_data else table.population).total
+    by_data = cell_weights == "data" and METHODS[generalization.method].partitions
+    made, weight = generalization.division, (table.data if by_data else table.population).total
     bound = None if made.upper_bound is None else made.upper_bound / weight
     payoff = made.payoff / weight
     below = 0.0 if made.exact or bound is None else max(bound - payoff, 0.0)
@@ -172,19 +174,19 @@ def division_fact(table: CountIndex, played: Generalization, cell_weights: str) 
 
 
 def coalition_fact(
-    table: CountIndex, played: Generalization, kept: NDArray[np.bool_], coalition: Coalition, follower: Follower
+    table: CountIndex, generalization: Generalization, kept: NDArray[np.bool_], coalition: Coalition, follower: Follower
 ) -> CoalitionFact:
     """Risk of one copy's records from a coalition, for the record.
 
-    ``played`` is the copy alone; ``kept``, of shape (n_tuples,), says whether it has each tuple's records; ``follower``
-    is its recipient.
+    ``generalization`` is the copy alone; ``kept``, of shape (n_tuples,), says whether it has each tuple's records;
+    ``follower`` is its recipient.
     """
     copy, records = coalition.copy, table.data.counts[kept]
     people, effective = copy.people[kept], copy.effective[kept]
     seen, reidentified = transparent_risk(people, effective, records, follower), follower.reidentified(effective)
     return CoalitionFact(
         recipients=coalition.recipients,
-        narrowed_share=float(records[people < played.people[kept]].sum() / records.sum()),
+        narrowed_share=float(records[people < generalization.people[kept]].sum() / records.sum()),
         smallest_group=seen.smallest_effective_group,
         maximum_risk=seen.maximum_risk,
         attacked_share=seen.attacked_share,
@@ -195,14 +197,14 @@ def coalition_fact(
 
 
 def sharing_fact(
-    table: CountIndex, played: Generalization, request: ReleaseRequest, recipient: Recipient
+    table: CountIndex, generalization: Generalization, request: ReleaseRequest, recipient: Recipient
 ) -> SharingFact | None:
     """Payoffs of the shared representation and of each recipient's own; None where the recipient shares none.
 
     All are means over the records that came in, as the methods claim them (n_p); records that k-anonymity suppresses
     are worth nothing. The method is the recipients' own, with the cell weights of the policy: where these are the
-    population's, the optimum is one over people and the price over the data's records may come out below 0. ``played``
-    is the shared representation.
+    population's, the optimum is one over people and the price over the data's records may come out below 0.
+    ``generalization`` is the shared representation.
     """
     sharing = request.sharing(recipient)
     if not sharing:
@@ -211,7 +213,7 @@ def sharing_fact(
     shared, apart = 0.0, list[float]()
     for one, weight in sharing:
         follower = own_follower(request, one, table.population.total, from_below=table.from_below)
-        shared += weight * mean_payoff(table, played, follower)
+        shared += weight * mean_payoff(table, generalization, follower)
         played_alone = played_if_possible(table, request, one, follower)
         own[one.id] = alone = None if played_alone is None else mean_payoff(table, played_alone, follower)
         if alone is not None:
@@ -230,8 +232,12 @@ def played_if_possible(
         return None
 
 
-def mean_payoff(table: CountIndex, played: Generalization, follower: Follower) -> float:
+def mean_payoff(table: CountIndex, generalization: Generalization, follower: Follower) -> float:
     """Publisher's payoff a record that came in, as the method claims it; one that is suppressed is worth nothing."""
-    records = table.data.counts if played.withheld is None else np.where(played.withheld, 0, table.data.counts)
-    payoffs = follower.publisher(follower.benefit * played.kept, played.people)
+    records = (
+        table.data.counts
+        if generalization.withheld is None
+        else np.where(generalization.withheld, 0, table.data.counts)
+    )
+    payoffs = follower.publisher(follower.benefit * generalization.kept, generalization.people)
     return float(records @ payoffs / table.data.total)

@@ -98,7 +98,7 @@ class PolicyFigures:
     """Time to apply it, the first time."""
     left_out: float
     """Share of the records that are not released."""
-    played: Generalization
+    generalization: Generalization
     division: DivisionFact | None
     """Quality of a partition; None for other policies, and within a budget."""
 
@@ -150,8 +150,10 @@ class ComparedPolicy:
             "left_out": found.left_out,
             "seconds": found.seconds,
             "division": None if found.division is None else _dumped(found.division),
-            "budget": None if found.played.budget is None else found.played.budget.model_dump(mode="json"),
-            "k_anonymity": _recoded(found.played),
+            "budget": None
+            if found.generalization.budget is None
+            else found.generalization.budget.model_dump(mode="json"),
+            "k_anonymity": _recoded(found.generalization),
         }
 
 
@@ -200,37 +202,37 @@ class Comparison:
     ) -> PolicyFigures:
         request, weights = self.request, weights_of(self.request)
         payoffs = own_follower(request, recipient, table.population.total, from_below=table.from_below)
-        played, seconds = self._played(table, method, game, weights)
-        kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
+        generalization, seconds = self._generalized(table, method, game, weights)
+        kept = released_tuples(table, generalization, request.policy.generalization.minimum_class_size)
         records, total = table.data.counts, table.data.total
-        risk = transparent_risk(played.people[kept], played.effective[kept], records[kept], payoffs)
+        risk = transparent_risk(generalization.people[kept], generalization.effective[kept], records[kept], payoffs)
         planned, unplanned = None, ""
         try:
-            planned = _planned(table, played, kept, recipient)
+            planned = _planned(table, generalization, kept, recipient)
         except ParameterError as error:
             unplanned = _reason(error)
         return PolicyFigures(
-            outcome=policy_outcome(table, played, payoffs),
-            claimed=policy_outcome(table, played, claims),
+            outcome=policy_outcome(table, generalization, payoffs),
+            claimed=policy_outcome(table, generalization, claims),
             claimed_maximum=risk.naive_maximum_risk,
             informed_maximum=risk.maximum_risk,
             planned=planned,
             unplanned=unplanned,
             seconds=seconds,
             left_out=float(records[~kept].sum() / total),
-            played=played,
-            division=division_fact(table, played, request.policy.generalization.cell_weights),
+            generalization=generalization,
+            division=division_fact(table, generalization, request.policy.generalization.cell_weights),
         )
 
-    def _played(
+    def _generalized(
         self, table: CountIndex, method: Method, game: Follower, weights: Floats
     ) -> tuple[Generalization, float]:
         cell_weights = self.request.policy.generalization.cell_weights
         start = perf_counter()
-        played = generalize(table, method, game, weights, cell_weights)
+        generalization = generalize(table, method, game, weights, cell_weights)
         took = perf_counter() - start
         key = method, game, None if table.demands is None else table.demands.k
-        return played, self._seconds.setdefault(key, took)
+        return generalization, self._seconds.setdefault(key, took)
 
     def _safe_k(self, game: Follower) -> int:
         safe, records = game.safe_group, self.table.data.total
@@ -258,12 +260,12 @@ def _planning(request: ReleaseRequest) -> ReleaseRequest:
 
 
 def _planned(
-    table: CountIndex, played: Generalization, kept: NDArray[np.bool_], recipient: Recipient
+    table: CountIndex, generalization: Generalization, kept: NDArray[np.bool_], recipient: Recipient
 ) -> SequentialAttack:
-    profile = recipient_profile(recipient, played, kept).profile
-    groups = released_groups(table, played, kept, profile.prior)
+    profile = recipient_profile(recipient, generalization, kept).profile
+    groups = released_groups(table, generalization, kept, profile.prior)
     stakes, records = recipient.stakes, table.data.counts[kept]
-    payoffs = stakes.benefit * played.kept[kept] - stakes.loss * judged_risks(profile, groups)
+    payoffs = stakes.benefit * generalization.kept[kept] - stakes.loss * judged_risks(profile, groups)
     return SequentialAttack(beliefs(profile, groups), float(records @ payoffs / table.data.total))
 
 
@@ -271,10 +273,10 @@ def _dumped(fact: Fact) -> dict[str, Any]:
     return fact.model_dump(mode="json")
 
 
-def _recoded(played: Generalization) -> dict[str, Any] | None:
-    if played.k_anonymity is None:
+def _recoded(generalization: Generalization) -> dict[str, Any] | None:
+    if generalization.k_anonymity is None:
         return None
-    return played.k_anonymity.model_dump()
+    return generalization.k_anonymity.model_dump()
 
 
 def _reason(error: StageFailed | BadInput) -> str:

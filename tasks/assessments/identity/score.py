@@ -67,7 +67,7 @@ class Score:
 
 def residual_risk(
     table: CountIndex,
-    played: Generalization,
+    generalization: Generalization,
     kept: NDArray[np.bool_],
     payoffs: Follower,
     threshold: float,
@@ -77,9 +77,9 @@ def residual_risk(
 ) -> tuple[RiskView, TransparentRisk]:
     """Risk of the records that are released; ``classes`` by data tuple, where they are not those of the file alone."""
     records = table.data.counts[kept]
-    people, effective = played.people[kept], played.effective[kept]
+    people, effective = generalization.people[kept], generalization.effective[kept]
     if classes is None:
-        classes = class_sizes(cell_numbers(played.cells[kept], table.axis_sizes), records)
+        classes = class_sizes(cell_numbers(generalization.cells[kept], table.axis_sizes), records)
     else:
         classes = classes[kept]
     return (
@@ -90,18 +90,18 @@ def residual_risk(
 
 def gate_figures(
     table: CountIndex,
-    played: Generalization,
+    generalization: Generalization,
     kept: NDArray[np.bool_],
     payoffs: Follower,
     risk: tuple[RiskView, TransparentRisk],
 ) -> dict[Measure, float]:
     """Every figure of one copy that a gate can use; payoff and information count suppressed records as nothing."""
     records, total = table.data.counts, table.data.total
-    informed = payoffs.publisher(payoffs.benefit * played.kept, played.effective)
+    informed = payoffs.publisher(payoffs.benefit * generalization.kept, generalization.effective)
     return {
         **risk_figures(*risk),
         Measure.SUPPRESSED_SHARE: float(records[~kept].sum() / total),
-        Measure.INFORMATION_KEPT: float((records * played.kept)[kept].sum() / total),
+        Measure.INFORMATION_KEPT: float((records * generalization.kept)[kept].sum() / total),
         Measure.PUBLISHER_PAYOFF: float((records * informed)[kept].sum() / total),
     }
 
@@ -123,7 +123,7 @@ def risk_figures(residual: RiskView, transparent: TransparentRisk) -> dict[Measu
 
 def identity_figures(  # noqa: PLR0917
     table: CountIndex,
-    played: Generalization,
+    generalization: Generalization,
     kept: NDArray[np.bool_],
     payoffs: Follower,
     risk: tuple[RiskView, TransparentRisk],
@@ -140,12 +140,12 @@ def identity_figures(  # noqa: PLR0917
             table, one.copy, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell, classes=one.classes
         )
         pooled.append(gate_figures(table, one.copy, kept, payoffs, seen))
-    return worst(gate_figures(table, played, kept, payoffs, risk), pooled)
+    return worst(gate_figures(table, generalization, kept, payoffs, risk), pooled)
 
 
 def score(
     table: CountIndex,
-    played: Generalization,
+    generalization: Generalization,
     request: ReleaseRequest,
     recipient: Recipient,
     distinct_values: Mapping[str, int],
@@ -163,9 +163,9 @@ def score(
     payoffs, game = (
         one(request, recipient, people, from_below=table.from_below) for one in (own_follower, follower_of)
     )
-    kept = released_tuples(table, played, policy.generalization.minimum_class_size)
-    residual = residual_risk(table, played, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
-    coalitions = coalitions_of(table, played, kept, request, recipient)
+    kept = released_tuples(table, generalization, policy.generalization.minimum_class_size)
+    residual = residual_risk(table, generalization, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+    coalitions = coalitions_of(table, generalization, kept, request, recipient)
     records = table.data.counts
     place = table.population.find(table.data.keys)
     own_people = np.where(place >= 0, table.population.counts[place], 0)
@@ -177,7 +177,7 @@ def score(
         residual=residual[0],
         transparent=residual[1],
         game=GameFact(
-            method=played.method.value,
+            method=generalization.method.value,
             weights=dict(zip(request.quasi_identifiers, weights.tolist(), strict=True)),
             lattice_nodes=int(np.prod([hierarchy.n_levels for hierarchy in table.hierarchies])),
             cube_cells=table.cube_cells,
@@ -188,27 +188,27 @@ def score(
             suppressed_records=int(records[~kept].sum()),
             outcomes=compare_methods(
                 table,
-                played,
+                generalization,
                 payoffs,
                 weights,
                 cell_weights=policy.generalization.cell_weights,
                 methods=compare,
                 game=game,
             ),
-            k_anonymity=_k_anonymity(table, request, played),
-            budget=_budget(table, request, played, kept),
+            k_anonymity=_k_anonymity(table, request, generalization),
+            budget=_budget(table, request, generalization, kept),
             adversary=adversary_of(request),
-            sharing=sharing_fact(table, played, request, recipient),
-            division=division_fact(table, played, policy.generalization.cell_weights),
-            deduced=_deduced(table, request, recipient, played, kept),
+            sharing=sharing_fact(table, generalization, request, recipient),
+            division=division_fact(table, generalization, policy.generalization.cell_weights),
+            deduced=_deduced(table, request, recipient, generalization, kept),
         ),
         zip_table=_zip_fact() if zips else None,
-        coalitions=tuple(coalition_fact(table, played, kept, one, payoffs) for one in coalitions),
+        coalitions=tuple(coalition_fact(table, generalization, kept, one, payoffs) for one in coalitions),
     )
     return Score(
         risk=risk,
-        fields=_fields(table, played, kept, request, distinct_values),
-        figures=identity_figures(table, played, kept, payoffs, residual, coalitions, policy),
+        fields=_fields(table, generalization, kept, request, distinct_values),
+        figures=identity_figures(table, generalization, kept, payoffs, residual, coalitions, policy),
     )
 
 
@@ -248,11 +248,11 @@ def adversary_of(request: ReleaseRequest) -> str:
     return f"{policy.adversary}, {policy.adversary_belief or Belief.SUNK.value}"
 
 
-def _k_anonymity(table: CountIndex, request: ReleaseRequest, played: Generalization) -> KAnonymityFact | None:
-    terms, outcome = request.policy.generalization.k_anonymity, played.k_anonymity
+def _k_anonymity(table: CountIndex, request: ReleaseRequest, generalization: Generalization) -> KAnonymityFact | None:
+    terms, outcome = request.policy.generalization.k_anonymity, generalization.k_anonymity
     if terms is None or outcome is None:
         return None
-    check_copy(table.data.counts, played.withheld, terms.suppression_limit)
+    check_copy(table.data.counts, generalization.withheld, terms.suppression_limit)
     return KAnonymityFact(
         k=terms.k,
         suppression_limit=terms.suppression_limit,
@@ -265,26 +265,32 @@ def _k_anonymity(table: CountIndex, request: ReleaseRequest, played: Generalizat
 
 
 def _budget(
-    table: CountIndex, request: ReleaseRequest, played: Generalization, kept: NDArray[np.bool_]
+    table: CountIndex, request: ReleaseRequest, generalization: Generalization, kept: NDArray[np.bool_]
 ) -> BudgetFact | None:
     terms = request.budget
-    if terms is None or played.budget is None:
+    if terms is None or generalization.budget is None:
         return None
-    outcome = of_copy(played.budget, table.hierarchies, table.data, played.cells, kept)
+    outcome = of_copy(generalization.budget, table.hierarchies, table.data, generalization.cells, kept)
     return BudgetFact(
         **outcome.model_dump(),
         least_people=terms.least_people,
         least_records=terms.least_records,
-        suppressed_records=0 if played.withheld is None else int(table.data.counts[played.withheld].sum()),
+        suppressed_records=0
+        if generalization.withheld is None
+        else int(table.data.counts[generalization.withheld].sum()),
     )
 
 
 def _deduced(
-    table: CountIndex, request: ReleaseRequest, recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]
+    table: CountIndex,
+    request: ReleaseRequest,
+    recipient: Recipient,
+    generalization: Generalization,
+    kept: NDArray[np.bool_],
 ) -> dict[str, float] | None:
-    if METHODS[played.method].whole_cells and played.k_anonymity is None:
+    if METHODS[generalization.method].whole_cells and generalization.k_anonymity is None:
         return None
-    return deduced_bits(table, played, kept, own_cells(table, played, request, recipient))
+    return deduced_bits(table, generalization, kept, own_cells(table, generalization, request, recipient))
 
 
 def _zip_fact() -> ZipTableFact:
@@ -294,7 +300,7 @@ def _zip_fact() -> ZipTableFact:
 
 def _fields(
     table: CountIndex,
-    played: Generalization,
+    generalization: Generalization,
     kept: NDArray[np.bool_],
     request: ReleaseRequest,
     distinct_values: Mapping[str, int],
@@ -303,21 +309,25 @@ def _fields(
     masked_by = {name: masking.method.value for masking in request.masking for name in masking.attributes}
     fields = []
     for name, attribute in request.attributes.items():
-        details = _generalized(table, played, kept, axis_of[name]) if name in axis_of else {}
+        details = _generalized(table, generalization, kept, axis_of[name]) if name in axis_of else {}
         crossing = name in axis_of and not table.hierarchies[axis_of[name]].is_tree
         treatment = dates_in_words(request, name) or _treatment(
-            attribute, played, masked_by.get(name), crossing=crossing
+            attribute, generalization, masked_by.get(name), crossing=crossing
         )
         fields.append(FieldFact.of(name, attribute, distinct_values[name], treatment, **details))
     return tuple(fields)
 
 
-def _treatment(attribute: Attribute, played: Generalization, masked_by: str | None, *, crossing: bool) -> str:
+def _treatment(attribute: Attribute, generalization: Generalization, masked_by: str | None, *, crossing: bool) -> str:
     if attribute.treatment:
         return attribute.treatment
     if attribute.role is Role.QUASI:
-        after = ", then k-anonymity" if played.k_anonymity and played.method is not Method.K_ANONYMITY else ""
-        return f"generalized ({played.method.value}{after}{', along levels that cross' if crossing else ''})"
+        after = (
+            ", then k-anonymity"
+            if generalization.k_anonymity and generalization.method is not Method.K_ANONYMITY
+            else ""
+        )
+        return f"generalized ({generalization.method.value}{after}{', along levels that cross' if crossing else ''})"
     if masked_by:
         return f"masked ({masked_by})"
     if attribute.level:
@@ -325,10 +335,12 @@ def _treatment(attribute: Attribute, played: Generalization, masked_by: str | No
     return "released as collected"
 
 
-def _generalized(table: CountIndex, played: Generalization, kept: NDArray[np.bool_], axis: int) -> dict[str, object]:
+def _generalized(
+    table: CountIndex, generalization: Generalization, kept: NDArray[np.bool_], axis: int
+) -> dict[str, object]:
     hierarchy = table.hierarchies[axis]
-    cells, records = played.cells[kept, axis], table.data.counts[kept]
-    levels = released_levels(table, played.levels[kept, axis], cells, axis)
+    cells, records = generalization.cells[kept, axis], table.data.counts[kept]
+    levels = released_levels(table, generalization.levels[kept, axis], cells, axis)
     per_level = np.bincount(levels, weights=records, minlength=hierarchy.n_levels)
     sizes = np.concatenate([hierarchy.sizes, table.safe_harbor[axis].extra_sizes])
     lost = np.log(sizes[cells]) / max(np.log(hierarchy.n_leaves), 1e-12)
@@ -343,8 +355,8 @@ def _generalized(table: CountIndex, played: Generalization, kept: NDArray[np.boo
     }
 
 
-def released_levels(table: CountIndex, played: Codes, cells: Codes, axis: int) -> Codes:
+def released_levels(table: CountIndex, generalization: Codes, cells: Codes, axis: int) -> Codes:
     """Level of each released group; a group that only Safe Harbor has counts as its covering level."""
     hierarchy = table.hierarchies[axis]
     own = cells < hierarchy.axis_length
-    return np.where(own, hierarchy.axis_levels[np.where(own, cells, 0)], played)
+    return np.where(own, hierarchy.axis_levels[np.where(own, cells, 0)], generalization)

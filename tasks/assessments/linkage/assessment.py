@@ -130,19 +130,19 @@ def policy_linkage(candidate: Candidate, *, chosen: bool = True) -> PolicyLinkag
 
     With a strategy for each record, the preimage n_T of some cells is smaller than the n_p people who match them.
     """
-    played, release = candidate.generalization, linkable_release(candidate)
+    generalization, release = candidate.generalization, linkable_release(candidate)
     files = generalized_files(release)
-    narrowed = int(release.records[release.kept & (played.effective < played.people)].sum())
-    uninformed = (closest_linkage(files), matching_linkage(files), likely_linkage(files, played.people))
+    narrowed = int(release.records[release.kept & (generalization.effective < generalization.people)].sum())
+    uninformed = (closest_linkage(files), matching_linkage(files), likely_linkage(files, generalization.people))
     return PolicyLinkage(
-        method=played.method.value,
+        method=generalization.method.value,
         chosen=chosen,
         narrowed_share=narrowed / release.released_records,
-        naive_attacked_share=_attacked_share(candidate, played.people),
-        transparent_attacked_share=_attacked_share(candidate, played.effective),
+        naive_attacked_share=_attacked_share(candidate, generalization.people),
+        transparent_attacked_share=_attacked_share(candidate, generalization.effective),
         uninformed=max(one.share_correct for one in uninformed),
         informed=own_cell_linkage(files).share_correct,
-        whole_cells=not overlapping(candidate.index, played.method),
+        whole_cells=not overlapping(candidate.index, generalization.method),
     )
 
 
@@ -156,8 +156,10 @@ def _generalized_by(candidate: Candidate, method: Method) -> Candidate | None:
     """The copy by another method; None where it leaves some record no strategy or nothing to release."""
     cell_weights = candidate.request.policy.generalization.cell_weights
     try:
-        played: Generalization = generalize(candidate.index, method, candidate.game, candidate.weights, cell_weights)
-        other = candidate.generalized_as(played)
+        generalization: Generalization = generalize(
+            candidate.index, method, candidate.game, candidate.weights, cell_weights
+        )
+        other = candidate.generalized_as(generalization)
         other.released  # noqa: B018 - raises where nothing can be released
     except StageFailed:
         return None

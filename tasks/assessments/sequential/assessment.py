@@ -85,7 +85,7 @@ _EDGES = (0, *(step * 10**power for power in range(17) for step in (1, 2, 5)))
 
 def plan(
     table: CountIndex,
-    played: Generalization,
+    generalization: Generalization,
     kept: NDArray[np.bool_],
     derived: DerivedProfile,
     external: ExternalFact,
@@ -100,7 +100,7 @@ def plan(
     profile = derived.profile
     earlier = collected or profile
     before = by_people(collected_groups(table, earlier.prior), earlier)
-    after = by_people(released_groups(table, played, kept, profile.prior), profile)
+    after = by_people(released_groups(table, generalization, kept, profile.prior), profile)
     known, linked = thresholds(profile)
     sizes = after.candidates
     baseline = _by_size(baseline_risk, profile, sizes)

@@ -82,7 +82,7 @@ class GeneralizationLoss:
     suppressed: int
 
 
-def released(table: CountIndex, played: Generalization, kept: NDArray[np.bool_]) -> Released:
+def released(table: CountIndex, generalization: Generalization, kept: NDArray[np.bool_]) -> Released:
     """The file that a generalization releases.
 
     ``kept``, of shape (n_tuples,), says whether each tuple's records are released, as of
@@ -95,7 +95,7 @@ def released(table: CountIndex, played: Generalization, kept: NDArray[np.bool_])
             for hierarchy, axis in zip(table.hierarchies, table.safe_harbor, strict=True)
         ),
         leaves=table.data.codes,
-        cells=played.cells,
+        cells=generalization.cells,
         records=table.data.counts,
         kept=kept,
     )

@@ -59,14 +59,14 @@ def known(name: str, probability: float) -> Change:
 def setting(loaded: LoadedRequest) -> tuple[Any, ...]:
     request, prepared = loaded.request, tiny_prepared(loaded)
     table, recipient = game_table(request, prepared), request.recipients[0]
-    played = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
-    kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
-    return request, prepared, played, kept
+    generalization = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    kept = released_tuples(table, generalization, request.policy.generalization.minimum_class_size)
+    return request, prepared, generalization, kept
 
 
 def combined(loaded: LoadedRequest) -> CombinedFact:
-    request, prepared, played, kept = setting(loaded)
-    return combine(request, prepared, played, kept, score_collected(request, prepared))
+    request, prepared, generalization, kept = setting(loaded)
+    return combine(request, prepared, generalization, kept, score_collected(request, prepared))
 
 
 def scored(folder: Path, *changes: Change) -> CombinedFact:

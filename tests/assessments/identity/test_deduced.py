@@ -17,7 +17,7 @@ from tasks.generalization.generalize import generalize
 from tasks.request.model import Method
 from tests.support import slow
 from tests.support.examples import examples
-from tests.support.played import cells_as_sets, table_of, values_of
+from tests.support.generalization import cells_as_sets, table_of, values_of
 from tests.support.worlds import World, worlds
 
 METHODS = (Method.NO_ATTACK_REMAINDER, Method.NO_ATTACK, Method.BASIC)
@@ -31,12 +31,12 @@ def test_worked_by_hand() -> None:
     (tree,), codes = table.hierarchies, table.population.codes
     own = np.array([[tree.positions[code, level]] for code, level in zip(codes[:, 0], (0, 1), strict=True)])
     both = np.array([2, 13])
-    played = Generalization(Method.NO_ATTACK_REMAINDER, codes, own, np.ones(2), both, both)
+    generalization = Generalization(Method.NO_ATTACK_REMAINDER, codes, own, np.ones(2), both, both)
     kept = np.ones(2, dtype=np.bool_)
     # A record of x tells nothing more; that in {x, y} is surely y, where 3 of 13 people are.
-    assert deduced_bits(table, played, kept, own) == {"q0": pytest.approx(log2(13 / 3) / 2)}
+    assert deduced_bits(table, generalization, kept, own) == {"q0": pytest.approx(log2(13 / 3) / 2)}
     whole = own[[1, 1]]
-    assert deduced_bits(table, replace(played, cells=whole), kept, whole)["q0"] == pytest.approx(0.0)
+    assert deduced_bits(table, replace(generalization, cells=whole), kept, whole)["q0"] == pytest.approx(0.0)
 
 
 @pytest.mark.slow

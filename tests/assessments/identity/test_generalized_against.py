@@ -55,8 +55,8 @@ def played_and_scored(folder: Path, *changes: Change) -> tuple[ReleaseRequest, C
     prepared, request = tiny_prepared(loaded), loaded.request
     table, recipient = game_table(request, prepared), request.recipients[0]
     game = follower_of(request, recipient, PEOPLE)
-    played = generalize(table, request.method_for(recipient), game, weights_of(request))
-    return request, table, score(table, played, request, recipient, prepared.distinct_values)
+    generalization = generalize(table, request.method_for(recipient), game, weights_of(request))
+    return request, table, score(table, generalization, request, recipient, prepared.distinct_values)
 
 
 def test_one_attempt_where_the_policy_does_not_say(tmp_path: Path) -> None:
@@ -112,13 +112,13 @@ def test_recipients_who_share_are_one_follower(tmp_path: Path) -> None:
 def test_figures_are_those_of_the_plan(tmp_path: Path) -> None:
     request, table, found = played_and_scored(tmp_path, PLANS, *against(("method", "basic-partition")), fined)
     planner = own_follower(request, request.recipients[0], PEOPLE)
-    played = generalize(table, Method.BASIC_PARTITION, planner, weights_of(request))
-    records, sizes = table.data.counts, played.effective
+    generalization = generalize(table, Method.BASIC_PARTITION, planner, weights_of(request))
+    records, sizes = table.data.counts, generalization.effective
     transparent = found.risk.transparent
     assert transparent.expected_reidentifications == pytest.approx(records @ planner.reidentified(sizes))
     assert transparent.attacked_records == records[planner.attacked(sizes)].sum()
     assert transparent.attack_group_size == planner.safe_group
-    payoff = records @ planner.publisher(90 * played.kept, sizes) / records.sum()
+    payoff = records @ planner.publisher(90 * generalization.kept, sizes) / records.sum()
     assert found.figures[Measure.PUBLISHER_PAYOFF] == pytest.approx(payoff)
     assert found.risk.game.adversary == "sequential, access shared"
     assert found.risk.game.sharing is None
@@ -212,6 +212,8 @@ def test_safe_group_of_all_is_past_the_largest_where_nobody_is_left_alone(tmp_pa
 
     request, table, found = played_and_scored(tmp_path, PLANS, *against(("method", "basic")), free)
     assert own_follower(request, request.recipients[0], PEOPLE).safe_group == np.inf
-    played = generalize(table, Method.BASIC, follower_of(request, request.recipients[0], PEOPLE), weights_of(request))
-    assert found.risk.transparent.attack_group_size == played.effective.max() + 1
+    generalization = generalize(
+        table, Method.BASIC, follower_of(request, request.recipients[0], PEOPLE), weights_of(request)
+    )
+    assert found.risk.transparent.attack_group_size == generalization.effective.max() + 1
     assert found.risk.transparent.attacked_share == 1

@@ -27,7 +27,7 @@ def test_by_hand() -> None:
     world = World(ROWS, {("a1", "b1"): 4, ("a3", "b2"): 9}, RECORDS, payoffs, (1.0, 1.0))
     none = SafeHarborAxis(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), (), np.array([], dtype=np.int64))
     table = CountIndex(world.hierarchies, (none, none), world.tuples(RECORDS), world.tuples(world.people), 2**20)
-    played = Generalization(
+    generalization = Generalization(
         method=Method.BASIC,
         levels=np.array([[0, 0], [2, 1]], dtype=np.int32),
         cells=np.array([[0, 0], [5, 2]], dtype=np.int32),
@@ -35,7 +35,7 @@ def test_by_hand() -> None:
         people=np.array([4, 13]),
         effective=np.array([2, 5]),
     )
-    outcome = policy_outcome(table, played, payoffs, chosen=True)
+    outcome = policy_outcome(table, generalization, payoffs, chosen=True)
     assert outcome.method == "basic"
     assert outcome.chosen
     # Three records in a group of 4, attacked; one in a group of 13, which is not; its effective 5 is.
@@ -49,7 +49,7 @@ def test_by_hand() -> None:
     assert outcome.naive_expected_reidentifications == pytest.approx(3 / 4)
     assert outcome.transparent_expected_reidentifications == pytest.approx(3 / 2 + 1 / 5)
     assert outcome.exact_values == {"q0": pytest.approx(3 / 4), "q1": pytest.approx(3 / 4)}
-    suppressed = replace(played, withheld=np.array([False, True]), levels=np.zeros((2, 2), dtype=np.int32))
+    suppressed = replace(generalization, withheld=np.array([False, True]), levels=np.zeros((2, 2), dtype=np.int32))
     assert policy_outcome(table, suppressed, payoffs).exact_values["q0"] == pytest.approx(3 / 4)
 
 
@@ -57,7 +57,7 @@ def test_a_division_is_told_in_means_of_what_its_cells_are_weighted_by() -> None
     world = World(ROWS, {("a1", "b1"): 4, ("a3", "b2"): 6}, RECORDS, Payoffs(100, 40, 60, 10), (1.0, 1.0))
     none = SafeHarborAxis(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), (), np.array([], dtype=np.int64))
     table = CountIndex(world.hierarchies, (none, none), world.tuples(RECORDS), world.tuples(world.people), 2**20)
-    played = Generalization(
+    generalization = Generalization(
         method=Method.BASIC_PARTITION,
         levels=np.zeros((2, 2), dtype=np.int32),
         cells=np.zeros((2, 2), dtype=np.int32),
@@ -65,10 +65,10 @@ def test_a_division_is_told_in_means_of_what_its_cells_are_weighted_by() -> None
         people=np.array([4, 6]),
         effective=np.array([4, 6]),
     )
-    assert division_fact(table, played, "population") is None
+    assert division_fact(table, generalization, "population") is None
 
     def told(cell_weights: str = "population", **division: Any) -> DivisionFact | None:
-        return division_fact(table, replace(played, division=DivisionOutcome(**division)), cell_weights)
+        return division_fact(table, replace(generalization, division=DivisionOutcome(**division)), cell_weights)
 
     wide = {"payoff": 400.0, "upper_bound": 500.0, "exact": False}
     assert told(**wide) == DivisionFact(payoff=40, bound=50, exact=False, gap=10)

@@ -17,7 +17,7 @@ from tasks.request.model import Method, PenaltyGrid
 from tests.support.adversary_profiles import CASE_STUDY
 from tests.support.examples import examples
 from tests.support.followers import sequential
-from tests.support.played import table_of
+from tests.support.generalization import table_of
 from tests.support.worlds import PAIR_WORLD, World, worlds
 
 METHODS = (
@@ -52,15 +52,19 @@ def test_each_point_as_if_played_alone(world: World, method: Method, data: st.Da
         alone = replace(follower, profile=profile)
         try:
             weights = np.array(world.weights)
-            played = generalize(table_of(world, (0,) * len(world.rows), MEBIBYTE), method, alone, weights)
+            generalization = generalize(table_of(world, (0,) * len(world.rows), MEBIBYTE), method, alone, weights)
         except StageFailed:
             assert point.publisher_payoff is None
             continue
-        payoff = alone.publisher(alone.benefit * played.kept, played.effective)
+        payoff = alone.publisher(alone.benefit * generalization.kept, generalization.effective)
         assert point.publisher_payoff == pytest.approx(records @ payoff / total, rel=1e-5)
-        assert point.attacked_share == pytest.approx(records @ alone.attacked(played.effective) / total, rel=1e-5)
-        assert point.recipient_payoff == pytest.approx(records @ alone.adversary(played.effective) / total, rel=1e-5)
-        assert point.information_kept == pytest.approx(records @ played.kept / total, rel=1e-5)
+        assert point.attacked_share == pytest.approx(
+            records @ alone.attacked(generalization.effective) / total, rel=1e-5
+        )
+        assert point.recipient_payoff == pytest.approx(
+            records @ alone.adversary(generalization.effective) / total, rel=1e-5
+        )
+        assert point.information_kept == pytest.approx(records @ generalization.kept / total, rel=1e-5)
         assert point.safe_group == pytest.approx(alone.safe_group, rel=1e-5) or point.safe_group is None
 
 
@@ -88,8 +92,8 @@ def test_each_column_as_if_played_alone(world: World, columns: tuple[str, str], 
         )
         alone = replace(follower, profile=profile)
         table = table_of(world, (0,) * len(world.rows), MEBIBYTE)
-        played = generalize(table, Method.BASIC, alone, np.array(world.weights))
-        payoff = table.data.counts @ alone.publisher(alone.benefit * played.kept, played.effective)
+        generalization = generalize(table, Method.BASIC, alone, np.array(world.weights))
+        payoff = table.data.counts @ alone.publisher(alone.benefit * generalization.kept, generalization.effective)
         assert point.publisher_payoff == pytest.approx(payoff / table.data.total, rel=1e-5)
         assert point.safe_group == pytest.approx(alone.safe_group, rel=1e-5) or point.safe_group is None
 

@@ -95,10 +95,10 @@ def test_p_reid_is_that_of_the_stage_of_one_who_plans() -> None:
     comparison, recipient, rows = clinic()
     for name in ("no-attack", "no-attack-partition", "fmdp-partition-basic"):
         found = figures(rows[name])
-        kept = released_tuples(comparison.table, found.played, 1)
-        derived = recipient_profile(recipient, found.played, kept)
+        kept = released_tuples(comparison.table, found.generalization, 1)
+        derived = recipient_profile(recipient, found.generalization, kept)
         external = external_fact(comparison.request, comparison.prepared, derived.profile.prior)
-        fact = plan(comparison.table, found.played, kept, derived, external)
+        fact = plan(comparison.table, found.generalization, kept, derived, external)
         assert found.planned is not None
         assert found.planned.beliefs == fact.residual
         shared = fact.residual[2]
@@ -118,7 +118,7 @@ def test_the_fmdp_partitions_are_played_against_one_who_plans(name: str, method:
     people, profile = table.population.total, derive_profile(recipient).profile
     planner = SequentialFollower(500, 200, profile, people, Belief.SUNK)
     made = generalize(table, method, planner, weights_of(comparison.request))
-    np.testing.assert_array_equal(found.played.levels, made.levels)
+    np.testing.assert_array_equal(found.generalization.levels, made.levels)
     risks = planner.reidentified(made.people)
     payoff = table.data.counts @ (500 * made.kept - 200 * risks) / 400
     assert found.claimed.publisher_payoff == pytest.approx(payoff, abs=DIGITS)
@@ -139,11 +139,13 @@ def test_k_is_the_safe_group_where_the_policy_has_none() -> None:
     row = rows["k-anonymity"]
     found, records = figures(row), comparison.table.data.counts
     assert row.k == 20
-    assert found.played.k_anonymity is not None
-    assert found.played.k_anonymity.suppressed_records <= 0.02 * 400
-    assert len(np.unique(found.played.levels, axis=0)) == 1
-    _, place = np.unique(found.played.cells, axis=0, return_inverse=True)
-    withheld = np.zeros(len(records), np.bool_) if found.played.withheld is None else found.played.withheld
+    assert found.generalization.k_anonymity is not None
+    assert found.generalization.k_anonymity.suppressed_records <= 0.02 * 400
+    assert len(np.unique(found.generalization.levels, axis=0)) == 1
+    _, place = np.unique(found.generalization.cells, axis=0, return_inverse=True)
+    withheld = (
+        np.zeros(len(records), np.bool_) if found.generalization.withheld is None else found.generalization.withheld
+    )
     assert np.bincount(place.ravel()[~withheld], weights=records[~withheld]).min() >= 20
     assert found.outcome.transparent_expected_reidentifications == 0
 
@@ -153,7 +155,7 @@ def test_k_is_that_of_the_policy_and_every_row_keeps_it(tmp_path: Path) -> None:
     rows = compared(tmp_path, changed(*GENERALIZATION, "k_anonymity", to=terms))
     assert rows["k-anonymity"].k is None
     for one in rows.values():
-        assert figures(one).played.k_anonymity is not None
+        assert figures(one).generalization.k_anonymity is not None
         assert one.document()["k_anonymity"]["metric"] == "loss"
     assert figures(rows["no-attack-partition"]).left_out == pytest.approx(1 / 3)
 
@@ -257,5 +259,5 @@ def test_the_document_has_everything_unrounded() -> None:
 def test_equal_stakes_are_played_once_and_say_the_time_that_took() -> None:
     comparison, recipient, rows = clinic()
     again = {one.policy: one for one in comparison.of(recipient)}
-    assert all(figures(again[name]).played is figures(one).played for name, one in rows.items())
+    assert all(figures(again[name]).generalization is figures(one).generalization for name, one in rows.items())
     assert all(figures(again[name]).seconds == figures(one).seconds for name, one in rows.items())

@@ -32,8 +32,8 @@ def scored(folder: Path, *changes: Change, compare: tuple[Method, ...] = tuple(M
     request, recipient = loaded.request, loaded.request.recipients[0]
     prepared = tiny_prepared(loaded)
     table = game_table(request, prepared)
-    played = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
-    return score(table, played, request, recipient, prepared.distinct_values, compare=compare)
+    generalization = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    return score(table, generalization, request, recipient, prepared.distinct_values, compare=compare)
 
 
 def minimum(size: int) -> Change:
@@ -170,8 +170,8 @@ def test_a_record_of_nobody_in_the_population_is_at_full_risk(tmp_path: Path) ->
     gone = replace(people, codes=people.codes[1:], counts=people.counts[1:], keys=people.keys[1:])
     table = game_table(loaded.request, replace(prepared, population=gone))
     recipient = loaded.request.recipients[0]
-    played = generalize(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(loaded.request))
-    result = score(table, played, loaded.request, recipient, prepared.distinct_values, compare=())
+    generalization = generalize(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(loaded.request))
+    result = score(table, generalization, loaded.request, recipient, prepared.distinct_values, compare=())
     assert result.risk.initial.journalist.maximum == 1
     assert result.risk.transparent.smallest_effective_group == 4
     assert result.risk.transparent.attacked_records == 4, "370** 88 F has 5 people left"
@@ -252,21 +252,23 @@ def test_a_budget_counts_what_decoys_take_from_a_copy(tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, changed("policy", "generalization", "method", to="basic"), limits)
     request, recipient, prepared = loaded.request, loaded.request.recipients[0], tiny_prepared(loaded)
     table = game_table(request, prepared)
-    played = generalize(table, Method.BASIC, payoffs_of(recipient), weights_of(request))
+    generalization = generalize(table, Method.BASIC, payoffs_of(recipient), weights_of(request))
 
     def without(*places: int) -> Score:
         missing = np.isin(np.arange(len(table.data)), places)
-        copy = replace(played, withheld=missing)
+        copy = replace(generalization, withheld=missing)
         return score(table, copy, request, recipient, prepared.distinct_values, compare=())
 
     single = np.flatnonzero(table.data.counts == 1)[:2]
     whole, one = without().risk.game.budget, without(single[0]).risk.game.budget
     assert whole is not None
     assert one is not None
-    assert played.budget is not None
-    assert [limit.used for limit in whole.limits] == pytest.approx([spent.used for spent in played.budget.limits])
+    assert generalization.budget is not None
+    assert [limit.used for limit in whole.limits] == pytest.approx(
+        [spent.used for spent in generalization.budget.limits]
+    )
     age = table.hierarchies[0]
-    lost = np.log(age.sizes[played.cells[single[0], 0]]) / np.log(age.sizes[-1])
+    lost = np.log(age.sizes[generalization.cells[single[0], 0]]) / np.log(age.sizes[-1])
     assert one.limits[0].used == 1
     assert one.limits[1].used == pytest.approx(whole.limits[1].used + 1 - lost)
     assert one.limits[1].kept == pytest.approx(1 - one.limits[1].used / 6)
@@ -281,13 +283,15 @@ def test_a_copy_without_others_decoys_keeps_the_suppression_limit_or_is_blocked(
     request, recipient = loaded.request, loaded.request.recipients[0]
     prepared = tiny_prepared(loaded)
     table = game_table(request, prepared)
-    played = generalize(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(request))
-    withheld = played.withheld
+    generalization = generalize(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(request))
+    withheld = generalization.withheld
     assert withheld is not None
 
     def without(*places: int) -> Score:
         missing = withheld | np.isin(np.arange(len(table.data)), places)
-        return score(table, replace(played, withheld=missing), request, recipient, prepared.distinct_values, compare=())
+        return score(
+            table, replace(generalization, withheld=missing), request, recipient, prepared.distinct_values, compare=()
+        )
 
     others = np.flatnonzero(~withheld & (table.data.counts == 1))
     assert without().risk.game.suppressed_records == 1

@@ -76,9 +76,9 @@ def test_regret_is_what_another_file_would_have_paid() -> None:
 
 def test_adult_is_robust_in_benefit_and_not_in_loss() -> None:
     """Wan et al. 2015, Fig. 10, hold of Adult-TN; one tenth of V or c, or ten times L, is more than the file stands."""
-    table, played, problem = adult.table(), adult.played(Method.BASIC), adult.problem()
-    intensity = problem.lattice.intensity(played.levels)
-    file = fixed_file(played.people, played.kept, intensity, table.data.counts, table.data.total)
+    table, generalization, problem = adult.table(), adult.generalization(Method.BASIC), adult.problem()
+    intensity = problem.lattice.intensity(generalization.levels)
+    file = fixed_file(generalization.people, generalization.kept, intensity, table.data.counts, table.data.total)
     stairs = staircases(problem, table.data, 751)
     best = lambda stakes: sweep(stairs, stakes)  # noqa: E731
     found = robustness(file, file, best, adult.PAYOFFS, even_factors(1.0, 10), TERMS)

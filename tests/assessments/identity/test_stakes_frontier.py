@@ -31,20 +31,22 @@ def method(name: Method) -> Change:
 @pytest.mark.slow
 @pytest.mark.parametrize("played", WITHOUT_TERMS)
 @pytest.mark.parametrize("size", [1, 2])
-def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, played: Method, size: int) -> None:
+def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, generalization: Method, size: int) -> None:
     minimum = changed("policy", "generalization", "minimum_class_size", to=size)
-    loaded = tiny_request(tmp_path, method(played), minimum, stakes(benefit=90, loss=60, gain=80, cost=10))
+    loaded = tiny_request(tmp_path, method(generalization), minimum, stakes(benefit=90, loss=60, gain=80, cost=10))
     prepared = tiny_prepared(loaded)
     table = game_table(loaded.request, prepared)
     recipient = loaded.request.recipients[0]
     found = frontier(table, loaded.request, recipient)
-    own = generalize(table, played, payoffs_of(recipient), weights_of(loaded.request))
+    own = generalize(table, generalization, payoffs_of(recipient), weights_of(loaded.request))
     again = frontier(table, loaded.request, recipient, own)
     assert (again.points, again.games) == (found.points, found.games)
-    expected = FINE if played in {*NO_ATTACK, Method.SAFE_HARBOR} - {Method.NO_ATTACK_REMAINDER} else COARSE
+    expected = FINE if generalization in {*NO_ATTACK, Method.SAFE_HARBOR} - {Method.NO_ATTACK_REMAINDER} else COARSE
     assert found.benefit_factors == found.loss_factors == expected
     assert len(found.points) == len(expected) ** 2
-    assert found.games == (1 if played is Method.SAFE_HARBOR else len(expected) if played in NO_ATTACK else 9)
+    assert found.games == (
+        1 if generalization is Method.SAFE_HARBOR else len(expected) if generalization in NO_ATTACK else 9
+    )
     released = 0
     for place, point in enumerate(found.points):
         row, column = divmod(place, len(expected))
@@ -54,11 +56,11 @@ def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, play
             80 * expected[column],
         )
         terms = {"benefit": point.benefit, "loss": point.loss, "gain": point.gain}
-        other = tiny_request(tmp_path, method(played), minimum, stakes(**terms, cost=10)).request
+        other = tiny_request(tmp_path, method(generalization), minimum, stakes(**terms, cost=10)).request
         recipient = other.recipients[0]
         fresh = game_table(other, prepared)
         try:
-            outcome = generalize(fresh, played, payoffs_of(recipient), weights_of(other))
+            outcome = generalize(fresh, generalization, payoffs_of(recipient), weights_of(other))
             figures = score(fresh, outcome, other, recipient, prepared.distinct_values, compare=()).figures
         except StageFailed:
             assert (point.publisher_payoff, point.attacked_share, point.information_kept) == (None, None, None)

@@ -50,7 +50,7 @@ def case(
         table(),
     )
     recipient = request.recipient("institute")
-    played = generalize(
+    generalization = generalize(
         people,
         request.method_for(recipient),
         follower_of(request, recipient, people.population.total),
@@ -61,7 +61,7 @@ def case(
         request=request,
         recipient=recipient,
         uncertain=uncertain,
-        seen=[(file_groups(people, played, kept), densest_group(played, kept))],
+        seen=[(file_groups(people, generalization, kept), densest_group(generalization, kept))],
     )
 
 
@@ -92,19 +92,19 @@ def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any], adversa
         update={"policy": request.policy.model_copy(update={"generalization": generalization})}
     )
     recipient = request.recipient("institute")
-    played = generalize(
+    generalization = generalize(
         people,
         request.method_for(recipient),
         follower_of(request, recipient, people.population.total),
         weights_of(request),
     )
     kept = np.ones(len(people.data), dtype=np.bool_)
-    derived = recipient_profile(recipient, played, kept)
+    derived = recipient_profile(recipient, generalization, kept)
     external = external_fact(request, prepared(people, ()), derived.profile.prior)
     payoffs = own_follower(request, recipient, people.population.total)
-    expected = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4)).figures
-    expected |= gate_figures(plan(people, played, kept, derived, external).residual, recipient.stakes.loss)
-    file = file_groups(people, played, kept)
+    expected = score(people, generalization, request, recipient, dict.fromkeys(request.attributes, 4)).figures
+    expected |= gate_figures(plan(people, generalization, kept, derived, external).residual, recipient.stakes.loss)
+    file = file_groups(people, generalization, kept)
     found = file.game_figures(payoffs) | file.sequential_figures(derived.profile, recipient.stakes.loss)
     assert found == pytest.approx({measure: expected[measure] for measure in DEPENDENT})
 

@@ -74,9 +74,11 @@ def planned(
 ) -> SequentialFact:
     """The game makes groups of 6 people safe, so a and b are released together: 6, 6, 6 and 8 people."""
     people = table((ROWS,), PEOPLE) if on is None else on
-    played = generalize(people, Method.NO_ATTACK_PARTITION, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(1))
+    generalization = generalize(
+        people, Method.NO_ATTACK_PARTITION, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(1)
+    )
     origins = {field.name: "a test" for field in dataclasses.fields(profile)}
-    return plan(people, played, np.array(kept), DerivedProfile(profile, origins), POPULATION)
+    return plan(people, generalization, np.array(kept), DerivedProfile(profile, origins), POPULATION)
 
 
 def figures(belief: BeliefFact) -> tuple[float, ...]:

@@ -211,7 +211,7 @@ def test_merging_classes_never_lowers_discernibility_or_class_size(file: Release
 def test_a_generalization_file_with_safe_harbors_own_groups(method: Method, tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, changed("policy", "generalization", "minimum_class_size", to=1))
     table = game_table(loaded.request, tiny_prepared(loaded))
-    played = generalize(table, method, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(3))
-    kept = released_tuples(table, played, 1)
+    generalization = generalize(table, method, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(3))
+    kept = released_tuples(table, generalization, 1)
     kept[0] = False
-    _same_as_by_record(released(table, played, kept))
+    _same_as_by_record(released(table, generalization, kept))

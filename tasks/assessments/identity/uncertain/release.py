@@ -99,7 +99,7 @@ class FileGroups:
 
 
 def file_groups(
-    table: CountIndex, played: Generalization, kept: NDArray[np.bool_], collected: int | None = None
+    table: CountIndex, generalization: Generalization, kept: NDArray[np.bool_], collected: int | None = None
 ) -> FileGroups:
     """The file of a generalization.
 
@@ -107,15 +107,19 @@ def file_groups(
     that came in, where the table has those alone that are released.
     """
     total = table.data.total if collected is None else collected
-    columns = [played.effective[kept]] if played.listed is None else [played.effective[kept], played.listed[kept]]
+    columns = (
+        [generalization.effective[kept]]
+        if generalization.listed is None
+        else [generalization.effective[kept], generalization.listed[kept]]
+    )
     distinct, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     records = table.data.counts[kept]
     return FileGroups(
         table=table,
         people=distinct[:, 0],
-        listed=None if played.listed is None else distinct[:, 1],
+        listed=None if generalization.listed is None else distinct[:, 1],
         records=np.rint(np.bincount(place.ravel(), weights=records)).astype(np.int64),
-        kept=float(records @ played.kept[kept] / total),
+        kept=float(records @ generalization.kept[kept] / total),
         total=total,
     )
 

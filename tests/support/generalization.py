@@ -87,5 +87,5 @@ def as_sets(table: CountIndex, cells: Codes) -> list[slow.Cell]:
     return [tuple(of[int(at)] for of, at in zip(members, cell, strict=True)) for cell in cells]
 
 
-def cells_as_sets(table: CountIndex, played: Generalization) -> list[slow.Cell]:
-    return as_sets(table, played.cells)
+def cells_as_sets(table: CountIndex, generalization: Generalization) -> list[slow.Cell]:
+    return as_sets(table, generalization.cells)
