@@ -28,6 +28,7 @@ from reports.pdf import write_document
 from reports.record_view import RecordView
 from reports.sections.release import delivery_rows
 from reports.sections.statistics import reported_changes
+from reports.sections.summary import no_random_sample
 from reports.templating import rendering
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
@@ -147,15 +148,17 @@ def _columns(view: RecordView) -> Iterator[Block]:
         "file lists the forms that occur.",
         "note",
     )
+    if biased := no_random_sample(view):
+        yield Paragraph(biased, "note")
 
 
 def _statistics(view: RecordView) -> Iterator[Block]:
     rows = reported_changes(view)
     if rows:
         yield (
-            "De-identification changes what is computed from a file. The table gives, rounded, how far the columns of "
-            "this copy are from the data as collected: numbers by their mean, other values by their distribution, as "
-            "the share of records that would have to change value."
+            "De-identification changes what is computed from a file. The table gives, rounded, how far columns that "
+            "leave ungrouped are from the data as collected: numbers by their mean, other values by their distribution, "
+            "as the share of records that would have to change value."
         )
         yield Table(
             "",

@@ -144,7 +144,7 @@ def statement(view: RecordView) -> Iterator[Block]:
     if view.blocked:
         signs = "With this verdict there is no determination to sign."
     elif record.expert:
-        signs = f"The determination is that of {record.expert} and takes effect with the signature on the first page."
+        signs = f"The determination is that of {record.expert} and takes effect with the signature below the decision."
         if record.decision is Verdict.APPROVED:
             by = "the gates and of the reviewers' votes" if record.reviews else "the gates"
             early = "" if record.expert_signs else "; the policy lets the file leave before the expert signs"

@@ -134,6 +134,8 @@ def loss(view: RecordView) -> Iterator[Block]:
             ),
         ],
     )
+    if biased := no_random_sample(view):
+        yield biased
     masked = f"{', '.join(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
     withheld = [field.name for field in view.record.fields if not field.released]
     yield said(
@@ -156,6 +158,17 @@ def _of_rows(view: RecordView) -> str | None:
     return said(
         f"Rows leave with {', '.join(levels)} of the hierarchy." if levels else None,
         withheld_rows(view, fact),
+    )
+
+
+def no_random_sample(view: RecordView) -> str | None:
+    """Sentence on what is computed from the values that are kept alone; None where every value is."""
+    chosen = next(one for one in view.risk.game.outcomes if one.chosen)
+    if chosen.most_specific_share == 1:
+        return None
+    return (
+        "Rare values are given in groups or withheld (“*”) before others, so that the records that keep theirs are no "
+        "random sample: shares and rates over the values kept alone are biased."
     )
 
 

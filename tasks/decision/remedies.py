@@ -26,6 +26,10 @@ _IN_GROUPS = _measures("transparent", "prosecutor", "journalist", "estimated") |
 _REPEATED = _measures("sequential")
 _BY_CLASSES = _measures("attribute")
 _LARGER = "Larger groups to hide in: a higher policy.generalization.minimum_class_size, or another method."
+_KEEP = (
+    "More information is kept by another method (no-attack-remainder, where it is not the method yet), or where rare "
+    "values are grouped in the hierarchies."
+)
 _DETER = "A higher penalty or a higher rate of detection in the agreement deters repeated attempts."
 
 
@@ -44,6 +48,8 @@ def _remedies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator[
         yield from _of_columns(record)
     if any(gate.id in _IN_GROUPS and not (gate.columns and _passes_alone(gate)) for gate in closed):
         yield _LARGER
+    if Measure.INFORMATION_KEPT in ids:
+        yield _KEEP
     if ids & _REPEATED:
         yield _DETER
     if ids & _BY_CLASSES:

@@ -89,6 +89,8 @@ def test_of_figures_that_were_not_measured_nothing_is_said() -> None:
 
 def test_conditions_and_passed_gates() -> None:
     record = records.blocked()
+    (kept,) = remedies(_closed(record, "released.information_kept"))
+    assert "no-attack-remainder" in kept
     assert remedies(_closed(record, "agreement.in_force")) == ("Name an agreement that is in force.",)
     assert remedies(records.approved()) == ()
 

@@ -35,6 +35,16 @@ def test_it_says_what_whom_what_for_and_how_to_check() -> None:
     assert "record_id" not in text
 
 
+def test_values_that_are_kept_alone_are_said_to_be_biased_where_others_are_in_groups() -> None:
+    record = records.approved()
+    assert "no random sample" in texts.seen(certificate_html(record))
+    assert record.risk is not None
+    whole = [one.model_copy(update={"most_specific_share": 1.0}) for one in record.risk.game.outcomes]
+    game = record.risk.game.model_copy(update={"outcomes": tuple(whole)})
+    kept = records.changed(record, risk=record.risk.model_copy(update={"game": game}))
+    assert "random sample" not in texts.seen(certificate_html(kept))
+
+
 def test_it_tells_an_attacker_nothing() -> None:
     assert TELLING.search(texts.seen(certificate_html(records.approved()))) is None
 

@@ -57,7 +57,6 @@ class Made:
             "columns": "masked",
             "as_released": "as_masked",
             "table": "index",
-            "played": "generalization",
         }
         return getattr(self.candidate, renamed.get(name, name))
 

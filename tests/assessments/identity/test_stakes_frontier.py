@@ -29,7 +29,7 @@ def method(name: Method) -> Change:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("played", WITHOUT_TERMS)
+@pytest.mark.parametrize("generalization", WITHOUT_TERMS)
 @pytest.mark.parametrize("size", [1, 2])
 def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, generalization: Method, size: int) -> None:
     minimum = changed("policy", "generalization", "minimum_class_size", to=size)
