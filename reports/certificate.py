@@ -157,8 +157,8 @@ def _statistics(view: RecordView) -> Iterator[Block]:
     if rows:
         yield (
             "De-identification changes what is computed from a file. The table gives, rounded, how far columns that "
-            "leave ungrouped are from the data as collected: numbers by their mean, other values by their distribution, "
-            "as the share of records that would have to change value."
+            "leave ungrouped are from the data as collected: numbers by their mean, other values by their "
+            "distribution, as the share of records that would have to change value."
         )
         yield Table(
             "",
