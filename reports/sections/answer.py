@@ -61,7 +61,7 @@ def _who(view: RecordView) -> str:
             "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
             f"{write(highest)}."
             if highest
-            else "An attacker who would make repeated attempts for as long as they pay makes none, since none pays."
+            else "For an attacker who weighs gain against cost, not even a first attempt pays."
         )
     presence = None
     prosecutor = risk.residual.prosecutor.maximum

@@ -41,4 +41,4 @@ def test_only_what_keeps_the_budget_is_tried(
     assert {switch.method for switch in explanation.switches} == methods - {Method.BASIC_PARTITION}
     told = [one.reason for one in explanation.no_flips if one.where == SIZE]
     check_every_claim(request, explanation, of)
-    assert ("The budget says how many records may be left out." in told) is not size_searched
+    assert ("The budget limits the records that may be left out, in place of this term." in told) is not size_searched

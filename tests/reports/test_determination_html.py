@@ -69,8 +69,8 @@ def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and
     page = texts.sections(determination_html(records.approved()))["decision"]
     for part in (
         "32,561 records in 16 columns leave. A recipient who knows the method and everybody's age, zip, race, sex "
-        "identifies a record in a single attempt with a probability of at most 0.01333. An attacker who would make "
-        "repeated attempts for as long as they pay makes none, since none pays.",
+        "identifies a record in a single attempt with a probability of at most 0.01333. For an attacker who weighs "
+        "gain against cost, not even a first attempt pays.",
         "95.57% of the information in age, zip, race, sex is kept. This rests on a population table of 6,339,942 "
         "people, on agreement DUA-2026-014 with its penalty, and on the assumptions of section 5.",
     ):

@@ -202,7 +202,6 @@ def _at_stake(trial: Trial, gates: Sequence[GateResult]) -> tuple[AtStake | NotB
     return tuple(_at_stake_of(trial, gate) for gate in closed if gate.id in RISKS)
 
 
-_ELSEWHERE = "No record is at risk by its released cells alone; other columns or other copies add to the risk."
 
 
 def _at_stake_of(trial: Trial, gate: GateResult) -> AtStake | NotByClass:
@@ -211,9 +210,17 @@ def _at_stake_of(trial: Trial, gate: GateResult) -> AtStake | NotByClass:
         return NotByClass(Measure(gate.id), "The attack goes by numbers alone, whatever the class of a record.")
     try:
         found = at_stake(trial.candidate, gate)
-        return found if found.records else NotByClass(found.measure, _ELSEWHERE)
+        return found if found.records else NotByClass(found.measure, _elsewhere(gate.columns))
     except (StageFailed, ParameterError) as failure:
         return NotByClass(Measure(gate.id), f"{failure.what[0].upper()}{failure.what[1:]}.")
+
+
+def _elsewhere(columns: Sequence[str]) -> str:
+    """Why no cell is at stake: the columns that reveal more of them, where it is these."""
+    why = "other columns or other copies add to the risk"
+    if columns:
+        why = f"{' and '.join(columns)} {'reveals' if len(columns) == 1 else 'reveal'} more"
+    return f"No record is at risk by its released cells alone; {why}."
 
 
 def _agreement(trial: Trial, renewed: Judgement) -> Flip | NoFlip | None:
@@ -234,7 +241,7 @@ def _class_sizes(trial: Trial) -> list[Flip | NoFlip]:
     """Results of the minimum class size and of k."""
     sizes, budget = levers.class_sizes(trial.request), trial.request.budget
     if budget is not None and bool(budget.suppression is not None or budget.utility_floor):
-        return [sizes[0].unchanged("The budget says how many records may be left out.")]
+        return [sizes[0].unchanged("The budget limits the records that may be left out, in place of this term.")]
     return [result for lever in sizes for result in trial.searched(lever)]
 
 
@@ -315,7 +322,7 @@ def _tried(trial: Trial, lever: Lever, changes: Sequence[TermChange], name: str 
         return lever.unchanged("No threshold that a policy may have lies beyond the figure.")
     if trial.reversed(judgement):
         return Flip(name or lever.name, changes, judgement)
-    return lever.unchanged("A threshold on the other side of the figure does not change the verdict.")
+    return lever.unchanged("A threshold that lets the figure pass, or closes on it, does not change the verdict.")
 
 
 def _switches(trial: Trial) -> tuple[list[Switch], list[NoFlip]]:
