@@ -4,22 +4,18 @@ Choices that change what is drafted come first: rows, people, roles. Nothing is 
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import pandas as pd
-
-from flows.cli.asking import LEFT, Asking
+from flows.cli.asking import BACK, LEFT, Asking
 from flows.cli.levels import shown_levels
 from flows.cli.output import table
-from reports.terminal import show
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
 from tasks.draft.document import Given, can_be_masked
 from tasks.draft.draft import Draft, Source, shared_columns
-from tasks.draft.folder import ProfiledFolder
+from tasks.draft.folder import NUMBER, ProfiledFolder
 from tasks.draft.questions import Answer, Question, problem_of, read_answer
 from tasks.draft.roles import Suggestion
 from tasks.draft.stated import STATED, Stated
@@ -27,8 +23,8 @@ from tasks.request.document import Location
 from tasks.request.model import Policy, Role
 
 _INTRODUCTION = (
-    "Questions follow, each with its reason. Enter takes the default that is shown, or leaves a blank to fill in "
-    "later; Ctrl-C stops, and nothing is written."
+    f"Enter takes the default that is shown, or leaves a blank to fill in later; {BACK} goes back to the question "
+    "before. Ctrl-C stops, and nothing is written."
 )
 _ROLES: Mapping[str, tuple[Role, str]] = {
     "1": (Role.DIRECT, "names a person: withheld"),
@@ -42,8 +38,6 @@ _FEW, _MOST_ASKED = 3, 30
 _SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
 SMALL_CELL = Policy(id="default", version="1").small_cell
 """Smallest count of people that is shown before a policy says otherwise."""
-NUMBER = "record_number"
-"""Column that a numbered copy has more."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +59,15 @@ class Dialogue:
     def held(self) -> tuple[Draft, Source | None]:
         """Ask everything; the draft with the answers, and the numbered copy that it is of, None for none."""
         self.check(self.draft)
+        return self.asking.held(self._held)
+
+    def _held(self) -> tuple[Draft, Source | None]:
         self.asking.say(_INTRODUCTION)
         settled = self._rows()._numbers()._people()._presence()._roles()
         draft = settled.draft
         self.check(draft)
         people = settled.population is not None or draft.person is not None
-        show(shown_levels(draft.levels, SMALL_CELL, of_people=people), self.asking.console)
+        self.asking.show(shown_levels(draft.levels, SMALL_CELL, of_people=people))
         return settled._terms(draft), settled.numbered
 
     @cached_property
@@ -109,11 +106,8 @@ class Dialogue:
         file = self.folder.file
         if file is None or self.draft.record_id is not None or NUMBER in file.columns:
             return self
-        (source,) = self.folder.sources.values()
-        stem = re.sub(r"(\.[ct]sv)?(\.gz|\.zip)?\Z|\.\w+\Z", "", source.path.rsplit("/", 1)[-1])
-        copy = f"{stem}-numbered.csv"
         wanted = self.asking.confirmed(
-            f"write {copy} beside the draft, with a column {NUMBER}",
+            f"write {self.folder.numbered_path} beside the draft, with a column {NUMBER}",
             "Records are told apart by a column that never leaves, and no column of this file names each of them once. "
             "A copy with numbers can take its place; keep it as safe as the file, and give the same person the same "
             "number in later versions.",
@@ -121,10 +115,8 @@ class Dialogue:
         )
         if not wanted:
             return self
-        frame = source.frame.copy()
-        frame.insert(0, NUMBER, pd.Series(range(1, len(frame) + 1), index=frame.index).astype("string[pyarrow]"))
-        made = Source(copy, frame)
-        return replace(self, folder=ProfiledFolder.of([made]), numbered=made)
+        folder, copy = self.folder.numbered
+        return replace(self, folder=folder, numbered=copy)
 
     def _people(self) -> "Dialogue":
         if self.population is not None:
@@ -184,7 +176,7 @@ class Dialogue:
         held, now, asked = dict(_columns(self.draft)), self, self.asking
         rows = [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items()]
         asked.say("Roles of the columns:")
-        show(table("", ("column", "role", "why"), rows), asked.console)
+        asked.show(table("", ("column", "role", "why"), rows))
         unsure = [name for name, one in held.items() if one.role is Role.UNREVIEWED]
         if 0 < len(unsure) <= _MOST_ASKED:
             asked.say("Nothing tells the role of these columns for certain. They are withheld until they have one:")
@@ -272,19 +264,26 @@ class Dialogue:
         return draft.answered(given)
 
     def _numbers_known(self, draft: Draft, given: Given) -> Given:
-        """Ask once whether outsiders can know any of the numbers that leave exactly as collected."""
+        """Ask once which of the numbers that leave exactly as collected outsiders can know."""
         held = [one for one in draft.suggestions if can_be_masked(one) and one.role is not Role.UNREVIEWED]
         names = [one.profile.name for one in held if not one.of_row and one.profile.distinct > _MOST_CODES]
         if not names:
             return given
-        known = self.asking.confirmed(
-            f"can anybody outside know exact values of {', '.join(names)}",
-            "As a colleague knows a wage, but nobody a laboratory value. Numbers that may be known single people out: "
-            "withhold or mask them, or the gate is likely to block.",
-            default=True,
+
+        def wrong(text: str) -> str:
+            others = [] if text in (_ALL, _NOTHING) else _listed(text) - set(names)
+            return f"names with “,” between them, {_ALL} or {_NOTHING}" if others else ""
+
+        known = self.asking.text(
+            f"which of them can somebody outside know exactly: names, {_ALL} or {_NOTHING}",
+            f"These numbers leave as they are: {', '.join(names)}. A colleague may know a wage, but nobody a laboratory "
+            "value. What can be known singles people out, and the gate is likely to block it; the draft says how to "
+            "mask it.",
+            default=_ALL,
+            wrong=wrong,
         )
-        unknown: dict[Location, Answer] = {} if known else {("attributes", name, _KNOWN): 0 for name in names}
-        return replace(given, answers={**given.answers, **unknown})
+        unknown = {_ALL: set[str](), _NOTHING: set(names)}.get(known, set(names) - _listed(known))
+        return replace(given, answers={**given.answers, **{("attributes", name, _KNOWN): 0 for name in unknown}})
 
     def _answered(self, given: Given, questions: Iterable[Question]) -> Given:
         answers = dict(given.answers)
@@ -314,6 +313,7 @@ class Dialogue:
 
 _ANY: Location = ("attributes", "any")
 _KNOWN = "known_probability"
+_ALL, _NOTHING = "all", "none"
 _MOST_CODES = 10
 """Different numbers up to which a column may be one of codes that many people share."""
 
@@ -333,6 +333,10 @@ def _of_request(draft: Draft, given: Given) -> list[Question]:
     """The questions of a draft but those of descriptions; no column of the file can be made up for a record's name."""
     left = {"description", "record_id"}
     return [one for one in draft.answered(given).questions if one.place[-1] not in left]
+
+
+def _listed(text: str) -> set[str]:
+    return {one for part in text.split(",") if (one := part.strip())}
 
 
 def _column(place: Location) -> str:

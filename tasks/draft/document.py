@@ -164,7 +164,11 @@ def compose(
         "gaps": any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
         "sets": [one for one in largest if one is not None],
         "in_part": suggestions[0].profile.records > MAXIMUM_RECORDS,
-        "numbers": [one.profile.name for one in suggestions if can_be_masked(one)],
+        "numbers": [
+            one.profile.name
+            for one in suggestions
+            if can_be_masked(one) and given.answers.get(("attributes", one.profile.name, _KNOWN)) != 0
+        ],
         "gates": Policy(id="default", version="1").gates,
         "blank": blanks.blank,
         "optional": blanks.optional,
