@@ -17,7 +17,7 @@ from tasks.draft.document import Given, can_be_masked
 from tasks.draft.draft import Draft, Source, shared_columns
 from tasks.draft.folder import NUMBER, ProfiledFolder
 from tasks.draft.questions import Answer, Question, problem_of, read_answer
-from tasks.draft.roles import Suggestion
+from tasks.draft.roles import UNCLEAR, Suggestion
 from tasks.draft.stated import STATED, Stated
 from tasks.request.document import Location
 from tasks.request.model import Policy, Role
@@ -174,12 +174,15 @@ class Dialogue:
     def _roles(self) -> "Dialogue":
         """Ask for the role of columns that nothing tells, then for what is to change."""
         held, now, asked = dict(_columns(self.draft)), self, self.asking
-        rows = [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items()]
+        rows = [
+            (name, one.role.value, "; ".join(reason for reason in one.reasons if reason != UNCLEAR))
+            for name, one in held.items()
+        ]
         asked.say("Roles of the columns:")
         asked.show(table("", ("column", "role", "why"), rows))
         unsure = [name for name, one in held.items() if one.role is Role.UNREVIEWED]
         if 0 < len(unsure) <= _MOST_ASKED:
-            asked.say("Nothing tells the role of these columns for certain. They are withheld until they have one:")
+            asked.say("Neither names nor values tell the role of these columns. They are withheld until they have one:")
             asked.options(_words_of(_ROLES))
             now = now._together(unsure) if len(unsure) > _FEW else now
             for name in unsure if now is self else ():
@@ -220,7 +223,9 @@ class Dialogue:
         offered = {key: role for key, role in _ROLES.items() if not (one.of_row and role[0] is Role.QUASI)}
         default = next((key for key, (role, _) in offered.items() if role is one.role), "5")
         values = f"{one.profile.distinct:,} value{'s' * (one.profile.distinct != 1)}"
-        why = f"{name}: {'; '.join([*one.reasons, values])}"
+        label = f"“{one.profile.label}”" if one.profile.label else ""
+        told = [reason for reason in one.reasons if reason != UNCLEAR]
+        why = f"{name}: {'; '.join(filter(None, [label, *told, values]))}"
         chosen = self.asking.choice(f"role of {name}", _words_of(offered), default=default, why=why, listed=listed)
         role = offered[chosen][0]
         if role is one.role:
@@ -276,9 +281,8 @@ class Dialogue:
 
         known = self.asking.text(
             f"which of them can somebody outside know exactly: names, {_ALL} or {_NOTHING}",
-            f"These numbers leave as they are: {', '.join(names)}. A colleague may know a wage, but nobody a laboratory "
-            "value. What can be known singles people out, and the gate is likely to block it; the draft says how to "
-            "mask it.",
+            f"These numbers leave as they are: {', '.join(names)}. A colleague may know a wage, nobody a laboratory "
+            "value. What can be known is likely to be blocked unless it is masked or withheld.",
             default=_ALL,
             wrong=wrong,
         )

@@ -17,7 +17,7 @@ from tasks.core.shipped import shipped
 from tasks.draft.hierarchies import DraftedHierarchy
 from tasks.draft.lines import folded
 from tasks.draft.questions import Answer, Answers, Question, words_of
-from tasks.draft.roles import COUNTED, IN_NAME, LACKING, UNCLEAR, Suggestion, percent
+from tasks.draft.roles import COUNTED, IN_LABEL, IN_NAME, LACKING, UNCLEAR, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.draft.structure import Place
 from tasks.request.document import Location
@@ -204,7 +204,9 @@ def _line(
     """
     column = one.profile
     reasons = [
-        _IN_SHORT.get(reason, reason.removesuffix(IN_NAME)).removeprefix(f"{column.name} ").removeprefix("is ")
+        _IN_SHORT.get(reason, reason.removesuffix(IN_NAME).replace(IN_LABEL, ", label"))
+        .removeprefix(f"{column.name} ")
+        .removeprefix("is ")
         for reason in one.reasons
     ]
     terms = {"role": one.role.value}
