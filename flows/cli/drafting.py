@@ -53,6 +53,8 @@ class Dialogue:
     asking: Asking
     stated: Stated = field(default_factory=Stated)
     answers: Mapping[Location, Answer] = field(default_factory=dict)
+    decimal: str = "."
+    """Decimal mark of the file, with which people write numbers."""
     numbered: Source | None = None
     """A copy of the file whose records are numbered, where a person has asked for one."""
 
@@ -63,7 +65,8 @@ class Dialogue:
 
     def _held(self) -> tuple[Draft, Source | None]:
         self.asking.say(_INTRODUCTION)
-        settled = self._rows()._numbers()._people()._presence()._roles()
+        begun = replace(self, decimal=str(self.draft.form.get("decimal", self.decimal)))
+        settled = begun._rows()._numbers()._people()._presence()._roles()
         draft = settled.draft
         self.check(draft)
         people = settled.population is not None or draft.person is not None
@@ -136,13 +139,17 @@ class Dialogue:
             records = self.draft.suggestions[0].profile.records if person is None else person.profile.distinct
 
             def wrong(text: str) -> str:
-                number = read_answer(_SIZE, text)
+                number = read_answer(_SIZE, text, self.decimal)
                 found = problem_of(_SIZE, number)
                 few = isinstance(number, int) and number < records
                 return found or (f"too few: the file has {records:,} people" if few else "")
 
             size = self.asking.text("how many people there are", wrong=wrong)
-            return self if size == LEFT else replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size)})
+            return (
+                self
+                if size == LEFT
+                else replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size, self.decimal)})
+            )
         if chosen == "3":
             found: list[Source] = []
             names = [one.profile.name for one in self.draft.suggestions]
@@ -305,14 +312,14 @@ class Dialogue:
         """The answer to a question; None where it is left open."""
 
         def wrong(text: str) -> str:
-            answer = read_answer(one.place, text)
+            answer = read_answer(one.place, text, self.decimal)
             again = one.place[-1] == "id" and len(one.place) == 3 and answer in _ids(answers)
             return "another recipient has this id" if again else problem_of(one.place, answer)
 
         question = one.words.hint + (f" ({_column(one.place)})" if "attributes" in one.place else "")
         why = one.words.why + (" Enter for none." if one.words.optional else "")
         text = self.asking.text(question, why, default=_default(one, answers), wrong=wrong)
-        return None if text == LEFT else read_answer(one.place, text)
+        return None if text == LEFT else read_answer(one.place, text, self.decimal)
 
 
 _ANY: Location = ("attributes", "any")

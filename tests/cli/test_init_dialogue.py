@@ -89,7 +89,7 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
         "no such column; there are visit_id, age, sex, grouping, diagnosis",
         "not of the right form; expected 1 to 64 small letters",
         "not a date; expected a date of the calendar as YYYY-MM-DD",
-        "not a number; expected a number",
+        "not clear as a number; write it without marks",
     ):
         assert told in " ".join(session.shown.split()), told
     asked = [re.sub(r".*(?=Its last day)", "", one) for one in session.asked]
@@ -103,7 +103,7 @@ def test_each_question_comes_with_its_reason_within_eighty_columns(held: tuple[P
     for reason in (
         "Risks are of people: rows of one person must not pass for a crowd to hide in.",
         "A record hides among the people who look like it.",
-        "grouping: neither name nor values say what it is; 4 values",
+        "grouping: 4 values",
         "Nothing leaves without an agreement that is in force.",
         "Nobody attacks a record for less than an attempt costs.",
     ):
@@ -276,7 +276,7 @@ def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path
     answers = [
         "1",
         "2",
-        "100000",
+        "100.000",
         "y",
         "3",
         "",
