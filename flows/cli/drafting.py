@@ -33,9 +33,19 @@ _ROLES: Mapping[str, tuple[Role, str]] = {
     "4": (Role.INSENSITIVE, "neither: leaves as it is"),
     "5": (Role.UNREVIEWED, "not judged yet: withheld"),
 }
+_MORE = {
+    "1": "nothing",
+    "2": "another recipient",
+    "3": "an expert who signs the determination",
+    "4": "controls at the recipient, for the expert",
+    "5": "what each column holds, for the recipient's dictionary",
+}
+_ADDED = {"3": "expert", "4": "controls", "5": "description"}
+"""Terms that are asked for only then."""
 _FEW, _MOST_ASKED = 3, 30
 """Columns without a role past which one is offered for all of them, and past which none is asked for."""
 _SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
+_NONE_COUNTED_ON = "The people in the file; whether there are others is not known, and none are counted on"
 SMALL_CELL = Policy(id="default", version="1").small_cell
 """Smallest count of people that is shown before a policy says otherwise."""
 
@@ -130,6 +140,7 @@ class Dialogue:
                 "1": "everybody of them is in the file",
                 "2": "the file is a random sample of more people",
                 "3": "a table counts them, by age, sex, place or the like",
+                "4": "not known: a record hides among those in the file alone",
             },
             default="1",
             why="A record hides among the people who look like it. These are counted in a table, or else in the file.",
@@ -165,6 +176,8 @@ class Dialogue:
 
             if self.asking.text("path of the table", wrong=unusable) != LEFT:
                 return replace(self, population=found[-1])
+        if chosen == "4":
+            return replace(self, answers={**self.answers, ("population", "source"): _NONE_COUNTED_ON})
         return self
 
     def _presence(self) -> "Dialogue":
@@ -262,17 +275,19 @@ class Dialogue:
         return replace(self, stated=replace(self.stated, excused={**self.stated.excused, name: excuse}))
 
     def _terms(self, draft: Draft) -> Draft:
-        """Ask the questions of the draft, then for further recipients and for descriptions of columns."""
+        """Ask the questions of the draft, then for what it may do without."""
         given = self._numbers_known(draft, Given(self.answers))
         given = self._answered(given, _of_request(draft, given))
-        while self.asking.confirmed("does anybody else receive a copy", default=False):
-            more = replace(given, recipients=given.recipients + 1)
+        if (title := given.answers.get(("title",))) is not None:
+            given = replace(given, answers={**given.answers, ("dataset", "title"): title})
+        while (chosen := self.asking.choice("anything to add", _MORE, default="1")) != "1":
             place = ("recipients", given.recipients)
-            given = self._answered(more, [one for one in _of_request(draft, more) if one.place[:2] == place])
-        columns = [one for one in draft.answered(given).questions if one.place[-1] == "description"]
-        why = "The recipient's data dictionary has a line for each column."
-        if self.asking.confirmed("describe the columns", why, default=False):
-            given = self._answered(given, columns)
+            if chosen == "2":
+                given = replace(given, recipients=given.recipients + 1)
+                asked = [one for one in _of_request(draft, given) if one.place[:2] == place]
+            else:
+                asked = [one for one in draft.answered(given).questions if one.place[-1] == _ADDED[chosen]]
+            given = self._answered(given, asked)
         return draft.answered(given)
 
     def _numbers_known(self, draft: Draft, given: Given) -> Given:
@@ -299,6 +314,8 @@ class Dialogue:
     def _answered(self, given: Given, questions: Iterable[Question]) -> Given:
         answers = dict(given.answers)
         for one in questions:
+            if one.place in answers:
+                continue
             if one.place[-1] == "detection_rate" and (*one.place[:-1], "penalty") not in answers:
                 continue  # it deters nobody without a penalty
             answer = self._answer(one, answers)
@@ -341,9 +358,10 @@ def _columns(draft: Draft) -> Iterator[tuple[str, Suggestion]]:
 
 
 def _of_request(draft: Draft, given: Given) -> list[Question]:
-    """The questions of a draft but those of descriptions; no column of the file can be made up for a record's name."""
-    left = {"description", "record_id"}
-    return [one for one in draft.answered(given).questions if one.place[-1] not in left]
+    """The questions of a draft that it needs; no column of the file can be made up for a record's name."""
+    left = {*_ADDED.values(), "record_id"}
+    questions = draft.answered(given).questions
+    return [one for one in questions if one.place[-1] not in left and one.place != ("dataset", "title")]
 
 
 def _listed(text: str) -> set[str]:
@@ -361,10 +379,8 @@ def _ids(answers: Mapping[Location, Answer]) -> set[Answer]:
 
 def _default(one: Question, answers: Mapping[Location, Answer]) -> str:
     """What an earlier answer suggests."""
-    if one.place == ("dataset", "title"):
-        return str(answers.get(("title",), LEFT))
     if one.place[0] == "recipients" and one.place[2:] == ("id",):
         name = str(answers.get((*one.place[:2], "organisation"), LEFT))
-        short = plain_name(name)[:40].strip("-")
+        short = plain_name(name.partition(",")[0])[:40].strip("-")
         return LEFT if short in _ids(answers) else short
     return LEFT

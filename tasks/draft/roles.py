@@ -178,7 +178,7 @@ IN_NAME, IN_LABEL = " in its name", " in its label"
 COUNTED = "the population table has it"
 LACKING = "the population table lacks it"
 UNCLEAR = "neither name nor values say what it is"
-OCCUR_ONCE = "most values occur once: round or withhold it"
+MANY_VALUES = "at least half as many values as records"
 QUANTITY = "a quantity, not a record number: it has gaps, and values of several lengths"
 MAYBE_QUANTITY = "if it is a quantity, role: sensitive, masked"
 
@@ -325,7 +325,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     elif theme is Theme.PRIVATE:
         role = Role.SENSITIVE
         if column.distinct_ratio >= NEARLY_A_NAME:
-            reasons.append(OCCUR_ONCE)
+            reasons.append(MANY_VALUES)
     elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
     if role is Role.DIRECT and _can_be_replaced(column):
@@ -401,7 +401,7 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     if column.can_name_records:
         return Role.DIRECT, ["each record has a value of its own", *[MAYBE_QUANTITY] * quantity]
     if column.distinct_ratio >= NEARLY_A_NAME and (quantity or column.type is ValueType.NUMBER):
-        return Role.UNREVIEWED, [*[QUANTITY] * quantity, OCCUR_ONCE]
+        return Role.UNREVIEWED, [*[QUANTITY] * quantity, MANY_VALUES]
     if column.distinct_ratio >= NEARLY_A_NAME:
         return Role.DIRECT, ["most records have a value of their own"]
     return Role.UNREVIEWED, [UNCLEAR]

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import DataError, PopulationError, RequestError, WorkspaceError
 from tasks.draft.document import Given
-from tasks.draft.draft import Draft, write_draft
+from tasks.draft.draft import Draft, Source, draft_file, write_draft
+from tasks.draft.draft import profiled as profile_file
 from tasks.draft.hierarchies import date_levels, interval_levels
 from tasks.draft.questions import Answer
 from tasks.draft.roles import (
+    MANY_VALUES,
     MAYBE_QUANTITY,
-    OCCUR_ONCE,
     QUANTITY,
     UNCLEAR,
     ColumnProfile,
@@ -27,6 +28,7 @@ from tasks.draft.roles import (
     suggest,
 )
 from tasks.draft.separation import MAXIMUM_RECORDS, separations
+from tasks.draft.stated import Stated
 from tasks.microdata.build import from_dates, from_intervals, from_prefixes, read_arx
 from tasks.request.document import Location
 from tasks.request.file_form import FileForm
@@ -290,7 +292,7 @@ def test_numbers_that_could_be_those_of_records(values: list[str], like: bool) -
 
 def test_a_quantity_is_told_from_numbers_of_records() -> None:
     quantity, numbers = (suggest(profiled(name, DAYS), None).reasons for name in ("sales", "pidnum"))
-    assert quantity == (QUANTITY, OCCUR_ONCE)
+    assert quantity == (QUANTITY, MANY_VALUES)
     assert numbers == ("most records have a value of their own",)
     whole = [str(number**2) for number in range(100)]
     assert MAYBE_QUANTITY in suggest(profiled("sales", whole), None).reasons
@@ -334,6 +336,15 @@ def test_intervals_nest_and_hide_the_extremes(low: int, width: int) -> None:
     assert (levels.maximum + 1) % widest == 0
     assert all(later % earlier == 0 for earlier, later in zip(levels.widths, levels.widths[1:], strict=False))
     assert levels.maximum - levels.minimum < (width + 1) + 2 * widest
+
+
+def test_years_that_a_person_makes_a_quasi_identifier_have_bands_as_those_that_the_draft_finds() -> None:
+    """Fewer than ten different numbers are codes, but years are not; 1995 to 2003 in steps of two and four."""
+    frame = pd.DataFrame({"entered": column([str(1995 + row % 9) for row in range(900)])})
+    file = profile_file(Source("data.csv", frame))
+    bands = "intervals: {minimum: 1992, maximum: 2003, widths: [2, 4]}"
+    for stated in (Stated(), Stated(roles={"entered": Role.QUASI})):
+        assert bands in draft_file(file, None, stated).text
 
 
 def test_interval_hierarchies_are_built_from_the_draft() -> None:
