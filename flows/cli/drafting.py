@@ -42,8 +42,15 @@ _MORE = {
 }
 _ADDED = {"3": "expert", "4": "controls", "5": "description"}
 """Terms that are asked for only then."""
-_FEW, _MOST_ASKED = 3, 30
-"""Columns without a role past which one is offered for all of them, and past which none is asked for."""
+_WHICH: Mapping[Role, tuple[str, str]] = {
+    Role.QUASI: ("which may others know of a person", "As neighbours and registers know them: they leave generalized."),
+    Role.SENSITIVE: ("which would an attacker like to learn", "Sensitive columns leave as they are."),
+    Role.INSENSITIVE: ("which are neither", "Insensitive columns leave as they are."),
+}
+"""Questions about several columns at once."""
+_TELLS = "The gate withholds what tells of people, unless somebody states why it may leave."
+_FEW = 2
+"""Columns without a role past which they are asked about at once."""
 _SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
 _NONE_COUNTED_ON = "The people in the file; whether there are others is not known, and none are counted on"
 SMALL_CELL = Policy(id="default", version="1").small_cell
@@ -194,18 +201,19 @@ class Dialogue:
     def _roles(self) -> "Dialogue":
         """Ask for the role of columns that nothing tells, then for what is to change."""
         held, now, asked = dict(_columns(self.draft)), self, self.asking
-        rows = [
-            (name, one.role.value, "; ".join(reason for reason in one.reasons if reason != UNCLEAR))
-            for name, one in held.items()
-        ]
+        unsure = [name for name, one in held.items() if one.role is Role.UNREVIEWED]
+        rows = [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items() if name not in unsure]
         asked.say("Roles of the columns:")
         asked.show(table("", ("column", "role", "why"), rows))
-        unsure = [name for name, one in held.items() if one.role is Role.UNREVIEWED]
-        if 0 < len(unsure) <= _MOST_ASKED:
-            asked.say("Neither names nor values tell the role of these columns. They are withheld until they have one:")
-            asked.options(_words_of(_ROLES))
-            now = now._together(unsure) if len(unsure) > _FEW else now
-            for name in unsure if now is self else ():
+        if unsure:
+            asked.say("Nothing tells the role of these for certain. They are withheld until they have one:")
+            rows = [(name, *_told(held[name])) for name in unsure]
+            asked.show(table("", ("column", ">values", "what is known"), rows))
+        if len(unsure) > _FEW:
+            now = now._together(unsure)
+        else:
+            asked.options(_words_of(_ROLES) if unsure else {})
+            for name in unsure:
                 now = now._role(name, held[name], listed=False)
         while True:
             reason = "Correct what you know better. Enter goes on."
@@ -221,31 +229,37 @@ class Dialogue:
             now = now._role(name, dict(_columns(now.draft))[name])
 
     def _together(self, names: Sequence[str]) -> "Dialogue":
-        """Give columns one role, as measurements of one kind may have."""
-        offered = [key for key, (role, _) in _ROLES.items() if role is not Role.QUASI]
-        key = self.asking.choice(
-            "one role for all of them, or 0 for one after the other",
-            {"0": "", **dict.fromkeys(offered, "")},
-            default="0",
-            why=", ".join(names),
-            listed=False,
-        )
-        if key == "0":
-            return self
-        role = _ROLES[key][0]
-        now = replace(self, stated=replace(self.stated, roles={**self.stated.roles, **dict.fromkeys(names, role)}))
-        for name in names:
-            now = now._excused(name, role)
+        """Ask role by role which columns have it; the rest stay as they are."""
+        held, roles = dict(_columns(self.draft)), dict[str, Role]()
+        for role, (question, why) in _WHICH.items():
+            left = [one for one in names if one not in roles and not (role is Role.QUASI and held[one].of_row)]
+            roles |= dict.fromkeys(self._which(question, why, left, default=_NOTHING) if left else (), role)
+        now = replace(self, stated=replace(self.stated, roles={**self.stated.roles, **roles}))
+        found = {name: one for name, one in _columns(now.draft) if name in roles and one.role is Role.UNREVIEWED}
+        telling = [*found]
+        if len(telling) > 1:
+            said = "; ".join(reason for one in found.values() for reason in one.reasons[-1:])
+            telling = now._which("which may leave all the same", f"{said}. {_TELLS}", telling, default=_NOTHING)
+        for name in telling:
+            now = now._excused(name, roles[name])
         return now
+
+    def _which(self, question: str, why: str, names: Sequence[str], *, default: str) -> list[str]:
+        """Ask which of some columns a question is true of."""
+
+        def wrong(text: str) -> str:
+            listed = text in (_ALL, _NOTHING) or _listed(text) <= set(names)
+            return "" if listed else f"of {', '.join(names)}: some with “,” between them, {_ALL} or {_NOTHING}"
+
+        chosen = self.asking.text(f"{question}: names, {_ALL} or {_NOTHING}", why, default=default, wrong=wrong)
+        return [one for one in names if chosen == _ALL or one in _listed(chosen)]
 
     def _role(self, name: str, one: Suggestion, *, listed: bool = True) -> "Dialogue":
         """Ask for the role of a column; one of rows is no quasi-identifier."""
         offered = {key: role for key, role in _ROLES.items() if not (one.of_row and role[0] is Role.QUASI)}
         default = next((key for key, (role, _) in offered.items() if role is one.role), "5")
-        values = f"{one.profile.distinct:,} value{'s' * (one.profile.distinct != 1)}"
-        label = f"“{one.profile.label}”" if one.profile.label else ""
-        told = [reason for reason in one.reasons if reason != UNCLEAR]
-        why = f"{name}: {'; '.join(filter(None, [label, *told, values]))}"
+        distinct, told = _told(one)
+        why = f"{name}: {distinct} value{'s' * (one.profile.distinct != 1)}{'; ' * bool(told)}{told}"
         chosen = self.asking.choice(f"role of {name}", _words_of(offered), default=default, why=why, listed=listed)
         role = offered[chosen][0]
         if role is one.role:
@@ -261,7 +275,7 @@ class Dialogue:
         told = "; ".join(reason for reason in found.reasons if reason != STATED)
         because = self.asking.text(
             "why it may leave all the same",
-            f"{told}. The gate withholds such a column, unless somebody states why it may leave. Enter withholds it.",
+            f"{told}. {_TELLS} Enter withholds it.",
             wrong=lambda text: problem_of((*_ANY, "excused", "because"), text),
         )
         by = (
@@ -297,19 +311,15 @@ class Dialogue:
         if not names:
             return given
 
-        def wrong(text: str) -> str:
-            others = [] if text in (_ALL, _NOTHING) else _listed(text) - set(names)
-            return f"names with “,” between them, {_ALL} or {_NOTHING}" if others else ""
-
-        known = self.asking.text(
-            f"which of them can somebody outside know exactly: names, {_ALL} or {_NOTHING}",
+        known = self._which(
+            "which of them can somebody outside know exactly",
             f"These numbers leave as they are: {', '.join(names)}. A colleague may know a wage, nobody a laboratory "
             "value. What can be known is likely to be blocked unless it is masked or withheld.",
+            names,
             default=_ALL,
-            wrong=wrong,
         )
-        unknown = {_ALL: set[str](), _NOTHING: set(names)}.get(known, set(names) - _listed(known))
-        return replace(given, answers={**given.answers, **{("attributes", name, _KNOWN): 0 for name in unknown}})
+        unknown: dict[Location, Answer] = {("attributes", name, _KNOWN): 0 for name in names if name not in known}
+        return replace(given, answers={**given.answers, **unknown})
 
     def _answered(self, given: Given, questions: Iterable[Question]) -> Given:
         answers = dict(given.answers)
@@ -348,6 +358,12 @@ _MOST_CODES = 10
 
 def _words_of(roles: Mapping[str, tuple[Role, str]]) -> dict[str, str]:
     return {key: f"{role.value}: {meaning}" for key, (role, meaning) in roles.items()}
+
+
+def _told(one: Suggestion) -> tuple[str, str]:
+    """Number of values of a column; its label, and reasons but that nothing is known."""
+    label = [f"“{one.profile.label}”"] if one.profile.label else []
+    return f"{one.profile.distinct:,}", "; ".join([*label, *(reason for reason in one.reasons if reason != UNCLEAR)])
 
 
 def _columns(draft: Draft) -> Iterator[tuple[str, Suggestion]]:

@@ -240,16 +240,18 @@ def test_a_table_of_counts_and_two_recipients(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path) -> None:
-    """The ward follows from the age, so that it is withheld unless somebody says why not."""
-    lines = ["visit_id,age,sex,grouping"]
-    lines += [f"v{row},{20 + row % 40},{'FM'[row % 2]},g{row % 40}" for row in range(ROWS)]
+    """Two columns follow from the age, so that they are withheld unless somebody says why not, as of one of them."""
+    lines = ["visit_id,age,sex,grouping,batch,flag"]
+    lines += [f"v{row},{20 + row % 40},{'FM'[row % 2]},g{row % 40},b{row % 40},{row * row % 3}" for row in range(ROWS)]
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    roles = ["4", "It is public", "Dana Whitfield", ""]
+    roles = ["none", "", "all", "grouping", "It is public", "Dana Whitfield", ""]
     answers = ["1", "1", *roles, *TERMS, *STAKES, "All", "Clinic", "1"]
     session = in_terminal(["init", "visits.csv"], answers, tmp_path)
     assert session.code == 0, session.shown
-    attribute = load_request(tmp_path / "request.yaml").request.attributes["grouping"]
-    assert (attribute.role, str(attribute.excused)) == (Role.INSENSITIVE, "Dana Whitfield: It is public")
+    attributes = load_request(tmp_path / "request.yaml").request.attributes
+    assert str(attributes["grouping"].excused) == "Dana Whitfield: It is public"
+    roles = [attributes[name].role for name in ("grouping", "batch", "flag")]
+    assert roles == [Role.INSENSITIVE, Role.UNREVIEWED, Role.INSENSITIVE]
     assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
 
 
@@ -294,7 +296,9 @@ def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path
         "2",
         "100.000",
         "y",
-        "3",
+        "",
+        "S10",
+        "all",
         "",
         "",
         "BMI and S1",
@@ -312,6 +316,7 @@ def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path
     assert request.dataset.record_id == "Patientennummer"
     assert request.quasi_identifiers == ("Alter", "Geschlecht")
     assert request.attributes["BMI"].role is Role.SENSITIVE
+    assert "some with “,” between them, all or none" in " ".join(session.shown.split())
     known = {one: request.attributes[one].known_probability for one in ("BMI", "Blutdruck", "S1", "S3", "S4", "S6")}
     assert known == {"BMI": None, "Blutdruck": 0, "S1": None, "S3": 0, "S4": 0, "S6": 0}
     text = (tmp_path / "request.yaml").read_text("utf-8")
@@ -374,7 +379,7 @@ def test_a_german_file_goes_to_a_decision_by_answers_alone(tmp_path: Path) -> No
     """24 columns, no edit: at most 60 lines, levels that fit the days, and a verdict with both documents."""
     discharges(tmp_path)
     # Columns without a role are insensitive; weight and costs are nearly unique and not excused: withheld.
-    answers = ["1", "1", "4", "", "", "", *TERMS, *STAKES, "Alle Fälle", "Klinik", ""]
+    answers = ["1", "1", "", "none", "all", "", "", *TERMS, *STAKES, "Alle Fälle", "Klinik", ""]
     session = in_terminal(["init", "entlassungen.csv"], answers, tmp_path)
     assert session.code == 0, session.shown
     text = (tmp_path / "request.yaml").read_text("utf-8")
