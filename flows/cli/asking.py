@@ -113,8 +113,8 @@ class Asking:
             line = _Line(question, self._console, wrong, choices)
             line.is_first, line.can_be_emptied = not self._given, usable and not choices
             self._given.append((question, line.answer(earlier if usable else default)))
-        elif not choices:
-            wrong(self._given[self._place][1])  # a dialogue may read what the answer names
+        elif (answer := self._given[self._place][1]) and not choices:
+            wrong(answer)  # a dialogue may read what the answer names
         self._place += 1
         return self._given[self._place - 1][1]
 

@@ -87,7 +87,8 @@ class Dialogue:
         draft = settled.draft
         self.check(draft)
         people = settled.population is not None or draft.person is not None
-        self.asking.show(shown_levels(draft.levels, SMALL_CELL, of_people=people))
+        levels = {name: [one for one in found if one.groups > 1] for name, found in draft.levels.items()}
+        self.asking.show(shown_levels(levels, SMALL_CELL, of_people=people))
         return settled._terms(draft), settled.numbered
 
     @cached_property
@@ -128,9 +129,8 @@ class Dialogue:
             return self
         wanted = self.asking.confirmed(
             f"write {self.folder.numbered_path} beside the draft, with a column {NUMBER}",
-            "Records are told apart by a column that never leaves, and no column of this file names each of them once. "
-            "A copy with numbers can take its place; keep it as safe as the file, and give the same person the same "
-            "number in later versions.",
+            "No column of this file names each record once. A copy with numbers, which never leave, can replace it: "
+            "keep it as safe as the file, and give the same person the same number in later versions.",
             default=True,
         )
         if not wanted:
@@ -192,8 +192,7 @@ class Dialogue:
             return self  # the file is the population, so that others know who is in it
         known = self.asking.confirmed(
             "can others know that a person is in the file",
-            "As a neighbour knows of a patient. Who knows it looks among the records of the file alone, and the gate "
-            "judges that risk too.",
+            "As a neighbour knows of a patient. They look among the records of the file alone: a risk of its own.",
             default=True,
         )
         return self if known else replace(self, answers={**self.answers, _PRESENCE: "unknown"})

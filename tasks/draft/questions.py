@@ -48,8 +48,8 @@ _QUESTIONS: Mapping[Location, Wording] = {
     ("title",): Wording("what is released, in a few words", "It heads the decision and every document of the release."),
     ("requested_by",): Wording(
         "id of the person who asks for it, such as dana.whitfield",
-        "The ledger records who asked, and nobody may review their own request. The first release of a workspace "
-        "enrols them (--enrol); later ones name a person whom releasegate enrol list shows.",
+        "Nobody may review their own request. It is a person whom releasegate enrol list shows; the first release of a "
+        "workspace enrols them (--enrol).",
     ),
     ("expert",): Wording(
         "name and qualification of the expert who signs the determination",
