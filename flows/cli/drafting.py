@@ -44,8 +44,8 @@ _ADDED = {"3": "expert", "4": "controls", "5": "description"}
 """Terms that are asked for only then."""
 _WHICH: Mapping[Role, tuple[str, str]] = {
     Role.QUASI: ("which may others know of a person", "As neighbours and registers know them: they leave generalized."),
-    Role.SENSITIVE: ("which would an attacker like to learn", "Sensitive columns leave as they are."),
-    Role.INSENSITIVE: ("which are neither", "Insensitive columns leave as they are."),
+    Role.SENSITIVE: ("which of the rest would an attacker like to learn", "Sensitive columns leave as they are."),
+    Role.INSENSITIVE: ("which of the rest are neither", "Insensitive columns leave as they are."),
 }
 """Questions about several columns at once."""
 _TELLS = "The gate withholds what tells of people, unless somebody states why it may leave."
@@ -163,11 +163,8 @@ class Dialogue:
                 return found or (f"too few: the file has {records:,} people" if few else "")
 
             size = self.asking.text("how many people there are", wrong=wrong)
-            return (
-                self
-                if size == LEFT
-                else replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size, self.decimal)})
-            )
+            if size != LEFT:
+                return replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size, self.decimal)})
         if chosen == "3":
             found: list[Source] = []
             names = [one.profile.name for one in self.draft.suggestions]
@@ -237,7 +234,7 @@ class Dialogue:
         found = {name: one for name, one in _columns(now.draft) if name in roles and one.role is Role.UNREVIEWED}
         telling = [*found]
         if len(telling) > 1:
-            said = "; ".join(reason for one in found.values() for reason in one.reasons[-1:])
+            said = "; ".join(reason for one in found.values() for reason in one.reasons)
             telling = now._which("which may leave all the same", f"{said}. {_TELLS}", telling, default=_NOTHING)
         for name in telling:
             now = now._excused(name, roles[name])
@@ -309,7 +306,6 @@ class Dialogue:
         names = [one.profile.name for one in held if not one.of_row and one.profile.distinct > _MOST_CODES]
         if not names:
             return given
-
         known = self._which(
             "which of them can somebody outside know exactly",
             f"These numbers leave as they are: {', '.join(names)}. A colleague may know a wage, nobody a laboratory "
