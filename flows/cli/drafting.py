@@ -49,6 +49,7 @@ _WHICH: Mapping[Role, tuple[str, str]] = {
 }
 """Questions about several columns at once."""
 _TELLS = "The gate withholds what tells of people, unless somebody states why it may leave."
+_ALL, _NOTHING = "all", "none"
 _FEW = 2
 """Columns without a role past which they are asked about at once."""
 _SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
@@ -203,8 +204,8 @@ class Dialogue:
         asked.show(table("", ("column", "role", "why"), rows))
         if unsure:
             asked.say("Nothing tells the role of these for certain. They are withheld until they have one:")
-            rows = [(name, *_told(held[name])) for name in unsure]
-            asked.show(table("", ("column", ">values", "what is known"), rows))
+            known = [(f"{place} {name}", *_told(held[name])) for place, name in enumerate(unsure, 1)]
+            asked.show(table("", ("column", ">values", "what is known"), known))
         if len(unsure) > _FEW:
             now = now._together(unsure)
         else:
@@ -229,26 +230,33 @@ class Dialogue:
         held, roles = dict(_columns(self.draft)), dict[str, Role]()
         for role, (question, why) in _WHICH.items():
             left = [one for one in names if one not in roles and not (role is Role.QUASI and held[one].of_row)]
-            roles |= dict.fromkeys(self._which(question, why, left, default=_NOTHING) if left else (), role)
+            roles |= dict.fromkeys(self._which(question, why, left, names) if left else (), role)
         now = replace(self, stated=replace(self.stated, roles={**self.stated.roles, **roles}))
         found = {name: one for name, one in _columns(now.draft) if name in roles and one.role is Role.UNREVIEWED}
         telling = [*found]
         if len(telling) > 1:
             said = "; ".join(reason for one in found.values() for reason in one.reasons)
-            telling = now._which("which may leave all the same", f"{said}. {_TELLS}", telling, default=_NOTHING)
+            telling = now._which("which may leave all the same", f"{said}. {_TELLS}", telling, names)
         for name in telling:
             now = now._excused(name, roles[name])
         return now
 
-    def _which(self, question: str, why: str, names: Sequence[str], *, default: str) -> list[str]:
-        """Ask which of some columns a question is true of."""
+    def _which(
+        self, question: str, why: str, names: Sequence[str], numbered: Sequence[str], default: str = _NOTHING
+    ) -> list[str]:
+        """Ask which of some columns a question is true of; they can be named by their numbers among others."""
+
+        def listed(text: str) -> set[str]:
+            numbers = {str(number): name for number, name in enumerate(numbered, 1)}
+            return {numbers.get(one, one) for part in text.split(",") if (one := part.strip())}
 
         def wrong(text: str) -> str:
-            listed = text in (_ALL, _NOTHING) or _listed(text) <= set(names)
-            return "" if listed else f"of {', '.join(names)}: some with “,” between them, {_ALL} or {_NOTHING}"
+            found = text in (_ALL, _NOTHING) or listed(text) <= set(names)
+            return "" if found else f"of {', '.join(names)}: some with “,” between them, {_ALL} or {_NOTHING}"
 
-        chosen = self.asking.text(f"{question}: names, {_ALL} or {_NOTHING}", why, default=default, wrong=wrong)
-        return [one for one in names if chosen == _ALL or one in _listed(chosen)]
+        asked = f"{question}: names or numbers, {_ALL} or {_NOTHING}"
+        chosen = self.asking.text(asked, why, default=default, wrong=wrong)
+        return [one for one in names if chosen == _ALL or one in listed(chosen)]
 
     def _role(self, name: str, one: Suggestion, *, listed: bool = True) -> "Dialogue":
         """Ask for the role of a column; one of rows is no quasi-identifier."""
@@ -308,10 +316,12 @@ class Dialogue:
             return given
         known = self._which(
             "which of them can somebody outside know exactly",
-            f"These numbers leave as they are: {', '.join(names)}. A colleague may know a wage, nobody a laboratory "
-            "value. What can be known is likely to be blocked unless it is masked or withheld.",
+            f"Their values leave as they are: {', '.join(f'{place} {name}' for place, name in enumerate(names, 1))}. A "
+            "colleague may know a wage, nobody a laboratory value. What can be known is likely to be blocked unless it "
+            "is masked or withheld.",
             names,
-            default=_ALL,
+            names,
+            _ALL,
         )
         unknown: dict[Location, Answer] = {("attributes", name, _KNOWN): 0 for name in names if name not in known}
         return replace(given, answers={**given.answers, **unknown})
@@ -346,7 +356,6 @@ class Dialogue:
 
 _ANY: Location = ("attributes", "any")
 _KNOWN = "known_probability"
-_ALL, _NOTHING = "all", "none"
 _MOST_CODES = 10
 """Different numbers up to which a column may be one of codes that many people share."""
 
@@ -373,10 +382,6 @@ def _of_request(draft: Draft, given: Given) -> list[Question]:
     left = {*_ADDED.values(), "record_id"}
     questions = draft.answered(given).questions
     return [one for one in questions if one.place[-1] not in left and one.place != ("dataset", "title")]
-
-
-def _listed(text: str) -> set[str]:
-    return {one for part in text.split(",") if (one := part.strip())}
 
 
 def _column(place: Location) -> str:

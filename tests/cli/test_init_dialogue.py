@@ -244,7 +244,7 @@ def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path)
     lines = ["visit_id,age,sex,grouping,batch,flag"]
     lines += [f"v{row},{20 + row % 40},{'FM'[row % 2]},g{row % 40},b{row % 40},{row * row % 3}" for row in range(ROWS)]
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    roles = ["none", "", "all", "grouping", "It is public", "Dana Whitfield", ""]
+    roles = ["none", "", "all", "1", "It is public", "Dana Whitfield", ""]
     answers = ["1", "1", *roles, *TERMS, *STAKES, "All", "Clinic", "1"]
     session = in_terminal(["init", "visits.csv"], answers, tmp_path)
     assert session.code == 0, session.shown
@@ -302,7 +302,7 @@ def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path
         "",
         "",
         "BMI and S1",
-        "BMI, S1",
+        "1, S1",
         *TERMS,
         *STAKES,
         "Patienten der Region",
