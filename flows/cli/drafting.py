@@ -31,7 +31,8 @@ _ROLES: Mapping[str, tuple[Role, str]] = {
     "2": (Role.QUASI, "others may know it: leaves generalized"),
     "3": (Role.SENSITIVE, "an attacker would like to learn it: leaves as it is"),
     "4": (Role.INSENSITIVE, "neither: leaves as it is"),
-    "5": (Role.UNREVIEWED, "not judged yet: withheld"),
+    "5": (Role.WITHHELD, "does not leave"),
+    "6": (Role.UNREVIEWED, "not judged yet: does not leave"),
 }
 _MORE = {
     "1": "nothing",
@@ -261,7 +262,7 @@ class Dialogue:
     def _role(self, name: str, one: Suggestion, *, listed: bool = True) -> "Dialogue":
         """Ask for the role of a column; one of rows is no quasi-identifier."""
         offered = {key: role for key, role in _ROLES.items() if not (one.of_row and role[0] is Role.QUASI)}
-        default = next((key for key, (role, _) in offered.items() if role is one.role), "5")
+        default = next((key for key, (role, _) in offered.items() if role is one.role), "6")
         distinct, told = _told(one)
         why = f"{name}: {distinct} value{'s' * (one.profile.distinct != 1)}{'; ' * bool(told)}{told}"
         chosen = self.asking.choice(f"role of {name}", _words_of(offered), default=default, why=why, listed=listed)
