@@ -1,16 +1,27 @@
 """Questions in a terminal: each with its reason above it, each answer judged at once and asked for again if wrong.
 
-Enter takes the default that is shown, or leaves the question open.
+Enter takes the default that is shown, or leaves the question open; “<” goes back to the question before.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from rich.console import Console
-from rich.prompt import Confirm, InvalidResponse, Prompt
+from rich.prompt import InvalidResponse, Prompt
 from rich.text import Text
 
+from reports.document import Block
+from reports.terminal import show
+
+Result = TypeVar("Result")
 LEFT = ""
 """What a question that is left open gives."""
+BACK, NONE = "<", "-"
+"""What a person types to go back, and to leave a question open that they answered before."""
+
+
+class _WentBackError(Exception):
+    """A person wants to answer the question before."""
 
 
 def _nothing(_: str) -> str:
@@ -18,65 +29,130 @@ def _nothing(_: str) -> str:
 
 
 class Asking:
-    """Questions on one console."""
+    """Questions on one console.
+
+    To go back, a dialogue is held from its start again: it shows nothing and takes the answers given before, until the
+    question that is to be answered anew. The same answers have to lead to the same questions.
+    """
 
     def __init__(self, console: Console) -> None:
-        self.console = console
+        self._console = console
+        self._given: list[tuple[str, str]] = []
+        """Questions with the answers that stand."""
+        self._place = 0
+        """Answers that the dialogue has taken, of those that stand."""
+        self._earlier: dict[tuple[str, int], str] = {}
+        """Answers that were taken back, by question and how often it was asked before."""
+
+    def held(self, dialogue: Callable[[], Result]) -> Result:
+        """The result of a dialogue, in which a person may go back."""
+        self._given.clear()
+        while True:
+            self._place = 0
+            try:
+                return dialogue()
+            except _WentBackError:
+                question, answer = self._given.pop()
+                self._earlier[self._asked(question)] = answer
 
     def text(self, question: str, why: str = "", *, default: str = LEFT, wrong: Callable[[str], str] = _nothing) -> str:
         """One line of text; `wrong` says what is wrong with an answer, empty where nothing is."""
-        self._explain(why)
-        return _AnsweredLine(_prompt(question), self.console, wrong, default).answer()
+        return self._answer(question, why, default, wrong=wrong)
 
     def options(self, options: Mapping[str, str]) -> None:
         """Options by their keys, each with its meaning on a line of its own."""
         for key, meaning in options.items():
-            self.console.print(Text(f"  {key}  {meaning}"))
+            self._print(Text(f"  {key}  {meaning}"))
 
     def choice(
         self, question: str, options: Mapping[str, str], *, default: str, why: str = "", listed: bool = True
     ) -> str:
         """The key of one of some options, which are listed unless they were before."""
-        self._explain(why)
-        self.options(options if listed else {})
-        chosen: str = Prompt.ask(_prompt(question), console=self.console, choices=[*options], default=default)
-        return chosen
+        return self._answer(question, why, default, choices=[*options], listed=options if listed else {})
 
     def confirmed(self, question: str, why: str = "", *, default: bool) -> bool:
         """Yes or no."""
-        self._explain(why)
-        return Confirm.ask(_prompt(question), console=self.console, default=default)
+        return self._answer(question, why, "y" if default else "n", choices=["y", "n"]) == "y"
 
     def say(self, words: str, style: str = "") -> None:
         """A paragraph after an empty line."""
-        self.console.print()
-        self.console.print(Text(words, style))
+        self._print(Text(f"\n{words}", style))
 
-    def _explain(self, why: str) -> None:
-        self.console.print()
-        if why:
-            self.console.print(Text(why, "dim"))
+    def show(self, blocks: Iterable[Block]) -> None:
+        """Tables and what else a report may have."""
+        if self._is_new:
+            show(blocks, self._console)
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether nobody has answered yet what follows."""
+        return self._place == len(self._given)
+
+    def _print(self, words: Text) -> None:
+        if self._is_new:
+            self._console.print(words)
+
+    def _asked(self, question: str) -> tuple[str, int]:
+        return question, sum(asked == question for asked, _ in self._given)
+
+    def _answer(
+        self,
+        question: str,
+        why: str,
+        default: str,
+        *,
+        wrong: Callable[[str], str] = _nothing,
+        choices: Sequence[str] = (),
+        listed: Mapping[str, str] | None = None,
+    ) -> str:
+        if self._is_new:
+            earlier = self._earlier.get(self._asked(question), LEFT)
+            usable = earlier in choices if choices else bool(earlier) and not wrong(earlier)
+            self._print(Text.assemble("\n" * bool(why), (why, "dim")))
+            self.options(listed or {})
+            line = _Line(question, self._console, wrong, choices)
+            line.is_first, line.can_be_emptied = not self._given, usable and not choices
+            self._given.append((question, line.answer(earlier if usable else default)))
+        elif (answer := self._given[self._place][1]) and not choices:
+            wrong(answer)  # a dialogue may read what the answer names
+        self._place += 1
+        return self._given[self._place - 1][1]
 
 
-def _prompt(question: str) -> Text:
-    return Text(question[:1].upper() + question[1:], "bold")
-
-
-class _AnsweredLine(Prompt):
+class _Line(Prompt):
     """A line of text that is judged as soon as it is entered."""
 
-    def __init__(self, prompt: Text, console: Console, wrong: Callable[[str], str], default: str) -> None:
-        super().__init__(prompt, console=console, show_default=default != LEFT)
-        self.wrong, self.default = wrong, default
+    is_first = False
+    """Whether there is no question to go back to."""
+    can_be_emptied = False
+    """Whether the default is an answer that may be taken away."""
 
-    def answer(self) -> str:
+    def __init__(self, question: str, console: Console, wrong: Callable[[str], str], choices: Sequence[str]) -> None:
+        words = Text(question[:1].upper() + question[1:], "bold")
+        super().__init__(words, console=console, choices=[*choices] or None, case_sensitive=False)
+        self.wrong, self.default = wrong, LEFT
+
+    def answer(self, default: str) -> str:
         """The line, the default, or LEFT."""
-        given: str = self(default=self.default)
+        self.default, self.show_default = default, default != LEFT
+        given: str = self(default=default)
         return given
+
+    def render_default(self, default: object) -> Text:
+        """The default, and what takes it away."""
+        emptied = f"; {NONE} for none" if self.can_be_emptied else ""
+        return Text(f"({default}{emptied})", "prompt.default")
 
     def process_response(self, value: str) -> str:
         """The line without spaces around it; InvalidResponse with what is wrong."""
-        found = self.wrong(value.strip()) if value.strip() else ""
+        text = value.strip()
+        if text == BACK and not self.is_first:
+            raise _WentBackError
+        if text == NONE and self.can_be_emptied:
+            return LEFT
+        if self.choices is not None and text != BACK:
+            return super().process_response(text)
+        found = "this is the first question" if text == BACK else self.wrong(text) if text else ""
         if found:
             raise InvalidResponse(Text(found, "red"))
-        return value.strip() or self.default
+        return text or self.default

@@ -4,46 +4,59 @@ Choices that change what is drafted come first: rows, people, roles. Nothing is 
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import pandas as pd
-
-from flows.cli.asking import LEFT, Asking
+from flows.cli.asking import BACK, LEFT, Asking
 from flows.cli.levels import shown_levels
 from flows.cli.output import table
-from reports.terminal import show
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
 from tasks.draft.document import Given, can_be_masked
 from tasks.draft.draft import Draft, Source, shared_columns
-from tasks.draft.folder import ProfiledFolder
+from tasks.draft.folder import NUMBER, ProfiledFolder
 from tasks.draft.questions import Answer, Question, problem_of, read_answer
-from tasks.draft.roles import Suggestion
+from tasks.draft.roles import UNCLEAR, Suggestion
 from tasks.draft.stated import STATED, Stated
 from tasks.request.document import Location
 from tasks.request.model import Policy, Role
 
 _INTRODUCTION = (
-    "Questions follow, each with its reason. Enter takes the default that is shown, or leaves a blank to fill in "
-    "later; Ctrl-C stops, and nothing is written."
+    f"Enter takes the default that is shown, or leaves a blank to fill in later; {BACK} goes back to the question "
+    "before. Ctrl-C stops, and nothing is written."
 )
 _ROLES: Mapping[str, tuple[Role, str]] = {
     "1": (Role.DIRECT, "names a person: withheld"),
     "2": (Role.QUASI, "others may know it: leaves generalized"),
     "3": (Role.SENSITIVE, "an attacker would like to learn it: leaves as it is"),
     "4": (Role.INSENSITIVE, "neither: leaves as it is"),
-    "5": (Role.UNREVIEWED, "not judged yet: withheld"),
+    "5": (Role.WITHHELD, "does not leave"),
+    "6": (Role.UNREVIEWED, "not judged yet: does not leave"),
 }
-_FEW, _MOST_ASKED = 3, 30
-"""Columns without a role past which one is offered for all of them, and past which none is asked for."""
+_MORE = {
+    "1": "nothing",
+    "2": "another recipient",
+    "3": "an expert who signs the determination",
+    "4": "controls at the recipient, for the expert",
+    "5": "what each column holds, for the recipient's dictionary",
+}
+_ADDED = {"3": "expert", "4": "controls", "5": "description"}
+"""Terms that are asked for only then."""
+_WHICH: Mapping[Role, tuple[str, str]] = {
+    Role.QUASI: ("which may others know of a person", "As neighbours and registers know them: they leave generalized."),
+    Role.SENSITIVE: ("which of the rest would an attacker like to learn", "Sensitive columns leave as they are."),
+    Role.INSENSITIVE: ("which of the rest are neither", "Insensitive columns leave as they are."),
+}
+"""Questions about several columns at once."""
+_TELLS = "The gate withholds what tells of people, unless somebody states why it may leave."
+_ALL, _NOTHING = "all", "none"
+_FEW = 2
+"""Columns without a role past which they are asked about at once."""
 _SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
+_NONE_COUNTED_ON = "The people in the file; whether there are others is not known, and none are counted on"
 SMALL_CELL = Policy(id="default", version="1").small_cell
 """Smallest count of people that is shown before a policy says otherwise."""
-NUMBER = "record_number"
-"""Column that a numbered copy has more."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +72,25 @@ class Dialogue:
     asking: Asking
     stated: Stated = field(default_factory=Stated)
     answers: Mapping[Location, Answer] = field(default_factory=dict)
+    decimal: str = "."
+    """Decimal mark of the file, with which people write numbers."""
     numbered: Source | None = None
     """A copy of the file whose records are numbered, where a person has asked for one."""
 
     def held(self) -> tuple[Draft, Source | None]:
         """Ask everything; the draft with the answers, and the numbered copy that it is of, None for none."""
         self.check(self.draft)
+        return self.asking.held(self._held)
+
+    def _held(self) -> tuple[Draft, Source | None]:
         self.asking.say(_INTRODUCTION)
-        settled = self._rows()._numbers()._people()._presence()._roles()
+        begun = replace(self, decimal=str(self.draft.form.get("decimal", self.decimal)))
+        settled = begun._rows()._numbers()._people()._presence()._roles()
         draft = settled.draft
         self.check(draft)
         people = settled.population is not None or draft.person is not None
-        show(shown_levels(draft.levels, SMALL_CELL, of_people=people), self.asking.console)
+        levels = {name: [one for one in found if one.groups > 1] for name, found in draft.levels.items()}
+        self.asking.show(shown_levels(levels, SMALL_CELL, of_people=people))
         return settled._terms(draft), settled.numbered
 
     @cached_property
@@ -109,22 +129,16 @@ class Dialogue:
         file = self.folder.file
         if file is None or self.draft.record_id is not None or NUMBER in file.columns:
             return self
-        (source,) = self.folder.sources.values()
-        stem = re.sub(r"(\.[ct]sv)?(\.gz|\.zip)?\Z|\.\w+\Z", "", source.path.rsplit("/", 1)[-1])
-        copy = f"{stem}-numbered.csv"
         wanted = self.asking.confirmed(
-            f"write {copy} beside the draft, with a column {NUMBER}",
-            "Records are told apart by a column that never leaves, and no column of this file names each of them once. "
-            "A copy with numbers can take its place; keep it as safe as the file, and give the same person the same "
-            "number in later versions.",
+            f"write {self.folder.numbered_path} beside the draft, with a column {NUMBER}",
+            "No column of this file names each record once. A copy with numbers, which never leave, can replace it: "
+            "keep it as safe as the file, and give the same person the same number in later versions.",
             default=True,
         )
         if not wanted:
             return self
-        frame = source.frame.copy()
-        frame.insert(0, NUMBER, pd.Series(range(1, len(frame) + 1), index=frame.index).astype("string[pyarrow]"))
-        made = Source(copy, frame)
-        return replace(self, folder=ProfiledFolder.of([made]), numbered=made)
+        folder, copy = self.folder.numbered
+        return replace(self, folder=folder, numbered=copy)
 
     def _people(self) -> "Dialogue":
         if self.population is not None:
@@ -135,6 +149,7 @@ class Dialogue:
                 "1": "everybody of them is in the file",
                 "2": "the file is a random sample of more people",
                 "3": "a table counts them, by age, sex, place or the like",
+                "4": "not known: a record hides among those in the file alone",
             },
             default="1",
             why="A record hides among the people who look like it. These are counted in a table, or else in the file.",
@@ -144,13 +159,14 @@ class Dialogue:
             records = self.draft.suggestions[0].profile.records if person is None else person.profile.distinct
 
             def wrong(text: str) -> str:
-                number = read_answer(_SIZE, text)
+                number = read_answer(_SIZE, text, self.decimal)
                 found = problem_of(_SIZE, number)
                 few = isinstance(number, int) and number < records
                 return found or (f"too few: the file has {records:,} people" if few else "")
 
             size = self.asking.text("how many people there are", wrong=wrong)
-            return self if size == LEFT else replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size)})
+            if size != LEFT:
+                return replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size, self.decimal)})
         if chosen == "3":
             found: list[Source] = []
             names = [one.profile.name for one in self.draft.suggestions]
@@ -166,6 +182,8 @@ class Dialogue:
 
             if self.asking.text("path of the table", wrong=unusable) != LEFT:
                 return replace(self, population=found[-1])
+        if chosen == "4":
+            return replace(self, answers={**self.answers, ("population", "source"): _NONE_COUNTED_ON})
         return self
 
     def _presence(self) -> "Dialogue":
@@ -173,8 +191,7 @@ class Dialogue:
             return self  # the file is the population, so that others know who is in it
         known = self.asking.confirmed(
             "can others know that a person is in the file",
-            "As a neighbour knows of a patient. Who knows it looks among the records of the file alone, and the gate "
-            "judges that risk too.",
+            "As a neighbour knows of a patient. They look among the records of the file alone: a risk of its own.",
             default=True,
         )
         return self if known else replace(self, answers={**self.answers, _PRESENCE: "unknown"})
@@ -182,15 +199,19 @@ class Dialogue:
     def _roles(self) -> "Dialogue":
         """Ask for the role of columns that nothing tells, then for what is to change."""
         held, now, asked = dict(_columns(self.draft)), self, self.asking
-        rows = [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items()]
-        asked.say("Roles of the columns:")
-        show(table("", ("column", "role", "why"), rows), asked.console)
         unsure = [name for name, one in held.items() if one.role is Role.UNREVIEWED]
-        if 0 < len(unsure) <= _MOST_ASKED:
-            asked.say("Nothing tells the role of these columns for certain. They are withheld until they have one:")
-            asked.options(_words_of(_ROLES))
-            now = now._together(unsure) if len(unsure) > _FEW else now
-            for name in unsure if now is self else ():
+        rows = [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items() if name not in unsure]
+        asked.say("Roles of the columns:")
+        asked.show(table("", ("column", "role", "why"), rows))
+        if unsure:
+            asked.say("Nothing tells the role of these for certain. They are withheld until they have one:")
+            known = [(f"{place} {name}", *_told(held[name])) for place, name in enumerate(unsure, 1)]
+            asked.show(table("", ("column", ">values", "what is known"), known))
+        if len(unsure) > _FEW:
+            now = now._together(unsure)
+        else:
+            asked.options(_words_of(_ROLES) if unsure else {})
+            for name in unsure:
                 now = now._role(name, held[name], listed=False)
         while True:
             reason = "Correct what you know better. Enter goes on."
@@ -206,29 +227,44 @@ class Dialogue:
             now = now._role(name, dict(_columns(now.draft))[name])
 
     def _together(self, names: Sequence[str]) -> "Dialogue":
-        """Give columns one role, as measurements of one kind may have."""
-        offered = [key for key, (role, _) in _ROLES.items() if role is not Role.QUASI]
-        key = self.asking.choice(
-            "one role for all of them, or 0 for one after the other",
-            {"0": "", **dict.fromkeys(offered, "")},
-            default="0",
-            why=", ".join(names),
-            listed=False,
-        )
-        if key == "0":
-            return self
-        role = _ROLES[key][0]
-        now = replace(self, stated=replace(self.stated, roles={**self.stated.roles, **dict.fromkeys(names, role)}))
-        for name in names:
-            now = now._excused(name, role)
+        """Ask role by role which columns have it; the rest stay as they are."""
+        held, roles = dict(_columns(self.draft)), dict[str, Role]()
+        for role, (question, why) in _WHICH.items():
+            left = [one for one in names if one not in roles and not (role is Role.QUASI and held[one].of_row)]
+            roles |= dict.fromkeys(self._which(question, why, left, names) if left else (), role)
+        now = replace(self, stated=replace(self.stated, roles={**self.stated.roles, **roles}))
+        found = {name: one for name, one in _columns(now.draft) if name in roles and one.role is Role.UNREVIEWED}
+        telling = [*found]
+        if len(telling) > 1:
+            said = "; ".join(reason for one in found.values() for reason in one.reasons)
+            telling = now._which("which may leave all the same", f"{said}. {_TELLS}", telling, names)
+        for name in telling:
+            now = now._excused(name, roles[name])
         return now
+
+    def _which(
+        self, question: str, why: str, names: Sequence[str], numbered: Sequence[str], default: str = _NOTHING
+    ) -> list[str]:
+        """Ask which of some columns a question is true of; they can be named by their numbers among others."""
+
+        def listed(text: str) -> set[str]:
+            numbers = {str(number): name for number, name in enumerate(numbered, 1)}
+            return {numbers.get(one, one) for part in text.split(",") if (one := part.strip())}
+
+        def wrong(text: str) -> str:
+            found = text in (_ALL, _NOTHING) or listed(text) <= set(names)
+            return "" if found else f"of {', '.join(names)}: some with “,” between them, {_ALL} or {_NOTHING}"
+
+        asked = f"{question}: names or numbers, {_ALL} or {_NOTHING}"
+        chosen = self.asking.text(asked, why, default=default, wrong=wrong)
+        return [one for one in names if chosen == _ALL or one in listed(chosen)]
 
     def _role(self, name: str, one: Suggestion, *, listed: bool = True) -> "Dialogue":
         """Ask for the role of a column; one of rows is no quasi-identifier."""
         offered = {key: role for key, role in _ROLES.items() if not (one.of_row and role[0] is Role.QUASI)}
-        default = next((key for key, (role, _) in offered.items() if role is one.role), "5")
-        values = f"{one.profile.distinct:,} value{'s' * (one.profile.distinct != 1)}"
-        why = f"{name}: {'; '.join([*one.reasons, values])}"
+        default = next((key for key, (role, _) in offered.items() if role is one.role), "6")
+        distinct, told = _told(one)
+        why = f"{name}: {distinct} value{'s' * (one.profile.distinct != 1)}{'; ' * bool(told)}{told}"
         chosen = self.asking.choice(f"role of {name}", _words_of(offered), default=default, why=why, listed=listed)
         role = offered[chosen][0]
         if role is one.role:
@@ -244,7 +280,7 @@ class Dialogue:
         told = "; ".join(reason for reason in found.reasons if reason != STATED)
         because = self.asking.text(
             "why it may leave all the same",
-            f"{told}. The gate withholds such a column, unless somebody states why it may leave. Enter withholds it.",
+            f"{told}. {_TELLS} Enter withholds it.",
             wrong=lambda text: problem_of((*_ANY, "excused", "because"), text),
         )
         by = (
@@ -258,37 +294,44 @@ class Dialogue:
         return replace(self, stated=replace(self.stated, excused={**self.stated.excused, name: excuse}))
 
     def _terms(self, draft: Draft) -> Draft:
-        """Ask the questions of the draft, then for further recipients and for descriptions of columns."""
+        """Ask the questions of the draft, then for what it may do without."""
         given = self._numbers_known(draft, Given(self.answers))
         given = self._answered(given, _of_request(draft, given))
-        while self.asking.confirmed("does anybody else receive a copy", default=False):
-            more = replace(given, recipients=given.recipients + 1)
+        if (title := given.answers.get(("title",))) is not None:
+            given = replace(given, answers={**given.answers, ("dataset", "title"): title})
+        while (chosen := self.asking.choice("anything to add", _MORE, default="1")) != "1":
             place = ("recipients", given.recipients)
-            given = self._answered(more, [one for one in _of_request(draft, more) if one.place[:2] == place])
-        columns = [one for one in draft.answered(given).questions if one.place[-1] == "description"]
-        why = "The recipient's data dictionary has a line for each column."
-        if self.asking.confirmed("describe the columns", why, default=False):
-            given = self._answered(given, columns)
+            if chosen == "2":
+                given = replace(given, recipients=given.recipients + 1)
+                asked = [one for one in _of_request(draft, given) if one.place[:2] == place]
+            else:
+                asked = [one for one in draft.answered(given).questions if one.place[-1] == _ADDED[chosen]]
+            given = self._answered(given, asked)
         return draft.answered(given)
 
     def _numbers_known(self, draft: Draft, given: Given) -> Given:
-        """Ask once whether outsiders can know any of the numbers that leave exactly as collected."""
+        """Ask once which of the numbers that leave exactly as collected outsiders can know."""
         held = [one for one in draft.suggestions if can_be_masked(one) and one.role is not Role.UNREVIEWED]
         names = [one.profile.name for one in held if not one.of_row and one.profile.distinct > _MOST_CODES]
         if not names:
             return given
-        known = self.asking.confirmed(
-            f"can anybody outside know exact values of {', '.join(names)}",
-            "As a colleague knows a wage, but nobody a laboratory value. Numbers that may be known single people out: "
-            "withhold or mask them, or the gate is likely to block.",
-            default=True,
+        known = self._which(
+            "which of them can somebody outside know exactly",
+            f"Their values leave as they are: {', '.join(f'{place} {name}' for place, name in enumerate(names, 1))}. A "
+            "colleague may know a wage, nobody a laboratory value. What can be known is likely to be blocked unless it "
+            "is masked or withheld.",
+            names,
+            names,
+            _ALL,
         )
-        unknown: dict[Location, Answer] = {} if known else {("attributes", name, _KNOWN): 0 for name in names}
+        unknown: dict[Location, Answer] = {("attributes", name, _KNOWN): 0 for name in names if name not in known}
         return replace(given, answers={**given.answers, **unknown})
 
     def _answered(self, given: Given, questions: Iterable[Question]) -> Given:
         answers = dict(given.answers)
         for one in questions:
+            if one.place in answers:
+                continue
             if one.place[-1] == "detection_rate" and (*one.place[:-1], "penalty") not in answers:
                 continue  # it deters nobody without a penalty
             answer = self._answer(one, answers)
@@ -302,14 +345,14 @@ class Dialogue:
         """The answer to a question; None where it is left open."""
 
         def wrong(text: str) -> str:
-            answer = read_answer(one.place, text)
+            answer = read_answer(one.place, text, self.decimal)
             again = one.place[-1] == "id" and len(one.place) == 3 and answer in _ids(answers)
             return "another recipient has this id" if again else problem_of(one.place, answer)
 
         question = one.words.hint + (f" ({_column(one.place)})" if "attributes" in one.place else "")
         why = one.words.why + (" Enter for none." if one.words.optional else "")
         text = self.asking.text(question, why, default=_default(one, answers), wrong=wrong)
-        return None if text == LEFT else read_answer(one.place, text)
+        return None if text == LEFT else read_answer(one.place, text, self.decimal)
 
 
 _ANY: Location = ("attributes", "any")
@@ -322,6 +365,12 @@ def _words_of(roles: Mapping[str, tuple[Role, str]]) -> dict[str, str]:
     return {key: f"{role.value}: {meaning}" for key, (role, meaning) in roles.items()}
 
 
+def _told(one: Suggestion) -> tuple[str, str]:
+    """Number of values of a column; its label, and reasons but that nothing is known."""
+    label = [f"“{one.profile.label}”"] if one.profile.label else []
+    return f"{one.profile.distinct:,}", "; ".join([*label, *(reason for reason in one.reasons if reason != UNCLEAR)])
+
+
 def _columns(draft: Draft) -> Iterator[tuple[str, Suggestion]]:
     """The columns of all files, those of further tables after the table's name and a dot."""
     yield from ((one.profile.name, one) for one in draft.suggestions)
@@ -330,9 +379,10 @@ def _columns(draft: Draft) -> Iterator[tuple[str, Suggestion]]:
 
 
 def _of_request(draft: Draft, given: Given) -> list[Question]:
-    """The questions of a draft but those of descriptions; no column of the file can be made up for a record's name."""
-    left = {"description", "record_id"}
-    return [one for one in draft.answered(given).questions if one.place[-1] not in left]
+    """The questions of a draft that it needs; no column of the file can be made up for a record's name."""
+    left = {*_ADDED.values(), "record_id"}
+    questions = draft.answered(given).questions
+    return [one for one in questions if one.place[-1] not in left and one.place != ("dataset", "title")]
 
 
 def _column(place: Location) -> str:
@@ -346,10 +396,8 @@ def _ids(answers: Mapping[Location, Answer]) -> set[Answer]:
 
 def _default(one: Question, answers: Mapping[Location, Answer]) -> str:
     """What an earlier answer suggests."""
-    if one.place == ("dataset", "title"):
-        return str(answers.get(("title",), LEFT))
     if one.place[0] == "recipients" and one.place[2:] == ("id",):
         name = str(answers.get((*one.place[:2], "organisation"), LEFT))
-        short = plain_name(name)[:40].strip("-")
+        short = plain_name(name.partition(",")[0])[:40].strip("-")
         return LEFT if short in _ids(answers) else short
     return LEFT

@@ -17,7 +17,7 @@ from tasks.core.shipped import shipped
 from tasks.draft.hierarchies import DraftedHierarchy
 from tasks.draft.lines import folded
 from tasks.draft.questions import Answer, Answers, Question, words_of
-from tasks.draft.roles import COUNTED, IN_NAME, LACKING, UNCLEAR, Suggestion, percent
+from tasks.draft.roles import COUNTED, IN_LABEL, IN_NAME, LACKING, UNCLEAR, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.draft.structure import Place
 from tasks.request.document import Location
@@ -164,7 +164,11 @@ def compose(
         "gaps": any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
         "sets": [one for one in largest if one is not None],
         "in_part": suggestions[0].profile.records > MAXIMUM_RECORDS,
-        "numbers": [one.profile.name for one in suggestions if can_be_masked(one)],
+        "numbers": [
+            one.profile.name
+            for one in suggestions
+            if can_be_masked(one) and given.answers.get(("attributes", one.profile.name, _KNOWN)) != 0
+        ],
         "gates": Policy(id="default", version="1").gates,
         "blank": blanks.blank,
         "optional": blanks.optional,
@@ -200,7 +204,9 @@ def _line(
     """
     column = one.profile
     reasons = [
-        _IN_SHORT.get(reason, reason.removesuffix(IN_NAME)).removeprefix(f"{column.name} ").removeprefix("is ")
+        _IN_SHORT.get(reason, reason.removesuffix(IN_NAME).replace(IN_LABEL, ", label"))
+        .removeprefix(f"{column.name} ")
+        .removeprefix("is ")
         for reason in one.reasons
     ]
     terms = {"role": one.role.value}

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -43,6 +44,9 @@ _JOINS = "it joins the tables"
 _ALONE = "all else of the table is withheld; give a column of text the role “text” to release it redacted"
 _NO_KEY = "it refers to rows of another table, some of which are not there or are a different person's"
 
+NUMBER = "record_number"
+"""Column that a numbered copy has more."""
+
 
 def draft_folder(files: Iterable[Source], *, population: Source | None = None) -> Draft:
     """Draft one request for the tables of a folder, whose files have one form, with the reasons for every choice.
@@ -75,6 +79,8 @@ class ProfiledFolder:
     folder: "_Folder | None"
     """The tables, where there are several."""
     missing: tuple[str, ...]
+    _drafts: dict[str, Draft] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Those made before, since a person who goes back makes them again."""
 
     @classmethod
     def of(cls, files: Iterable[Source]) -> "ProfiledFolder":
@@ -109,6 +115,27 @@ class ProfiledFolder:
 
     def draft(self, population: Source | None = None, stated: Stated = NOTHING_STATED) -> Draft:
         """The draft of a request, with the choices that people have stated; PopulationError as `draft_folder`."""
+        key = f"{population and population.path!r} {stated}"
+        if key not in self._drafts:
+            self._drafts[key] = self._draft(population, stated)
+        return self._drafts[key]
+
+    @property
+    def numbered_path(self) -> str:
+        """Path of a copy of the only file whose records are numbered."""
+        (source,) = self.sources.values()
+        return re.sub(r"(\.[ct]sv)?(\.gz|\.zip)?\Z|\.\w+\Z", "", source.path.rsplit("/", 1)[-1]) + "-numbered.csv"
+
+    @cached_property
+    def numbered(self) -> tuple["ProfiledFolder", Source]:
+        """The same of such a copy, and the copy."""
+        (source,) = self.sources.values()
+        frame = source.frame.copy()
+        frame.insert(0, NUMBER, pd.Series(range(1, len(frame) + 1), index=frame.index).astype("string[pyarrow]"))
+        copy = Source(self.numbered_path, frame)
+        return ProfiledFolder.of([copy]), copy
+
+    def _draft(self, population: Source | None, stated: Stated) -> Draft:
         if self.folder is None or self.file is not None:
             made = draft_file(self.file or profiled(_only(self.sources)), population, stated)
             return replace(made, further=DraftedTables(left_out=self.left_out))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tasks.assessments.columns.facts import ColumnFinding, Sign
 from tasks.assessments.columns.places import ColumnTable, places
-from tasks.draft.roles import OCCUR_ONCE, Suggestion
+from tasks.draft.roles import MANY_VALUES, Suggestion
 from tasks.draft.stated import STATED
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.presence import presences
@@ -57,7 +57,7 @@ def with_places(
 
 def _in_words(findings: Sequence[ColumnFinding], said: Sequence[str]) -> Iterator[str]:
     first, *more = findings
-    if first.sign is not Sign.UNIQUE or OCCUR_ONCE not in said:
+    if first.sign is not Sign.UNIQUE or MANY_VALUES not in said:
         yield first.sentence
     if more:
         yield f"{len(more)} more such finding{'s' * (len(more) > 1)}"

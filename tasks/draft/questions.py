@@ -5,6 +5,7 @@ A question is named by the place of its answer in the request. The draft has its
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from tasks.request.reading import explained, follows_from_others
 
 Answer = str | int | float | bool | tuple[str, ...]
 Answers = Mapping[Location, Answer]
+_NUMBERS = (int, float)
+_DAY = re.compile(r"[0-9]{1,4}([-./])[0-9]{1,2}\1[0-9]{1,4}")
 EVERY = "*"
 """Stands in a place for any recipient, gate, table or column."""
 
@@ -45,8 +48,8 @@ _QUESTIONS: Mapping[Location, Wording] = {
     ("title",): Wording("what is released, in a few words", "It heads the decision and every document of the release."),
     ("requested_by",): Wording(
         "id of the person who asks for it, such as dana.whitfield",
-        "The ledger records who asked, and nobody may review their own request. The first release of a workspace "
-        "enrols them (--enrol); later ones name a person whom releasegate enrol list shows.",
+        "Nobody may review their own request. It is a person whom releasegate enrol list shows; the first release of a "
+        "workspace enrols them (--enrol).",
     ),
     ("expert",): Wording(
         "name and qualification of the expert who signs the determination",
@@ -81,7 +84,7 @@ _QUESTIONS: Mapping[Location, Wording] = {
     ),
     ("recipients", EVERY, "agreement", "penalty"): Wording(
         "penalty in it for an attempt to identify somebody, such as 2000",
-        "A penalty deters such attempts, so that more detail can leave.",
+        "A penalty deters such attempts, so that more detail can leave. It is in the currency of the amounts below.",
         optional=True,
     ),
     ("recipients", EVERY, "agreement", "detection_rate"): Wording(
@@ -90,15 +93,17 @@ _QUESTIONS: Mapping[Location, Wording] = {
         optional=True,
     ),
     ("recipients", EVERY, "stakes", "benefit"): Wording(
-        "publisher's benefit of sharing it in full detail, such as 1200",
-        "Detail is kept for as long as its benefit exceeds the expected loss.",
+        "what sharing one record in full detail is worth to you, such as 1200",
+        "Three amounts of money follow, for one record and in one currency; only their ratios matter, and that to the "
+        "penalty. Detail is kept for as long as this worth exceeds the expected loss.",
     ),
     ("recipients", EVERY, "stakes", "loss"): Wording(
-        "publisher's loss when it is re-identified, such as 300",
-        "It is also taken to be the attacker's gain.",
+        "what you lose if the person of a record is identified, such as 300",
+        "An attacker is taken to gain as much.",
     ),
     ("recipients", EVERY, "stakes", "cost"): Wording(
-        "recipient's cost of one attempt on it, such as 4", "Nobody attacks a record for less than an attempt costs."
+        "what one attempt on a record costs the recipient, such as 4",
+        "Nobody attacks a record for less than an attempt costs.",
     ),
     ("policy", "gates", EVERY, "at_most"): Wording(
         "",
@@ -136,30 +141,54 @@ def words_of(place: Location) -> Wording:
     return _QUESTIONS[named]
 
 
-def read_answer(place: Location, text: str) -> Answer:
+def read_answer(place: Location, text: str, decimal: str = ".") -> Answer:
     """An answer as a value: a number where it is one and the request has one there, else the text.
 
-    Texts of a list have “;” between them.
+    Texts of a list have “;” between them. `decimal` is the decimal mark of the file, “.” or “,”: the other one, spaces
+    and apostrophes may stand between thousands. A number that could be meant with either is left as text.
     """
     kind = REQUEST.annotation_at(_anywhere(place))
     words = " ".join(text.split())
-    if kind in (int, float):
-        try:
-            number = json.loads(words)
-        except ValueError:
-            return words
-        return words if isinstance(number, bool) or not isinstance(number, int | float) else number
+    if kind in _NUMBERS:
+        number = _number(words, decimal)
+        return words if number is None else number
     if getattr(kind, "__origin__", None) is tuple:
         return tuple(one for part in words.split(";") if (one := part.strip()))
     return words
 
 
+def _number(text: str, decimal: str) -> int | float | None:
+    """The number that a text is; None where it is none, or might be a fraction as well as thousands.
+
+    >>> [_number(text, ".") for text in ("50,000", "1 200 000.5", "0.125", "50.000", "5,00")]
+    [50000, 1200000.5, 0.125, None, None]
+    >>> [_number(text, ",") for text in ("50.000", "0,125", "50,000", "12.5")]
+    [50000, 0.125, None, 12.5]
+    """
+    thousands = {".": ",", ",": "."}[decimal]
+    if re.fullmatch(rf"[1-9][0-9]{{0,2}}\{decimal}[0-9]{{3}}", text):
+        return None
+    grouped = re.fullmatch(
+        rf"[1-9][0-9]{{0,2}}([\{thousands} ’'])[0-9]{{3}}(?:\1[0-9]{{3}})*(?:\{decimal}[0-9]+)?", text
+    )
+    plain = (text.replace(grouped[1], "") if grouped else text).replace(decimal, ".")
+    try:
+        number = json.loads(plain)
+    except ValueError:
+        return None
+    return None if isinstance(number, bool) or not isinstance(number, int | float) else number
+
+
 def problem_of(place: Location, answer: Answer) -> str:
-    """What is wrong with an answer, in one sentence or two; empty where the request would take it.
+    """What is wrong with an answer, in a sentence; empty where the request would take it.
 
     Rules that relate several terms are not checked.
     """
     at = _anywhere(place)
+    if isinstance(answer, str) and REQUEST.annotation_at(at) in _NUMBERS:
+        return "not clear as a number; write it without marks between thousands, such as 50000 or 0.5"
+    if at[-2:] == ("agreement", "id") and isinstance(answer, str) and _DAY.fullmatch(answer):
+        return "that looks like a day; the last day is asked for below"
     held: object = list(answer) if isinstance(answer, tuple) else answer
     for step in reversed(at):
         held = [held] if isinstance(step, int) else {step: held}
@@ -171,8 +200,8 @@ def problem_of(place: Location, answer: Answer) -> str:
         for one in error.errors(include_url=False, include_input=False):
             if one["loc"][: len(at)] == at and not follows_from_others(one, document.data):
                 found = explained(one, REQUEST, document)
-                expected = f"expected {found.expected}" if found.expected else ""
-                return "; ".join(filter(None, (found.what, expected, found.fix)))
+                expected, *_ = found.expected.partition(" — ")  # what the request says of the term is in the question
+                return f"{found.what}; expected {expected}" if expected else found.what
     return ""
 
 

@@ -98,6 +98,11 @@ class ColumnProfile:
         times = [ends[0] for word in words if self.type in NUMERIC and (ends := _TIMES.search(word))]
         return (*words, *times, *re.findall(r"\bcd[48]\b", self.name.lower().replace("_", " ")))
 
+    @property
+    def label_words(self) -> tuple[str, ...]:
+        """Words of the column's label, in small letters."""
+        return tuple(re.findall(r"[^\W\d_]+", self.label.lower()))
+
 
 def profile(
     name: str, column: EncodedColumn, label: str = "", value_labels: Mapping[str, str] = MappingProxyType({})
@@ -169,11 +174,11 @@ KNOWN_ANYWAY = 0.4
 """Sensitivity of what neighbours know; below one half a class that shares a value discloses no secret."""
 
 NO_VALUE = "it holds no value"
-IN_NAME = " in its name"
+IN_NAME, IN_LABEL = " in its name", " in its label"
 COUNTED = "the population table has it"
 LACKING = "the population table lacks it"
 UNCLEAR = "neither name nor values say what it is"
-OCCUR_ONCE = "most values occur once: round or withhold it"
+MANY_VALUES = "at least half as many values as records"
 QUANTITY = "a quantity, not a record number: it has gaps, and values of several lengths"
 MAYBE_QUANTITY = "if it is a quantity, role: sensitive, masked"
 
@@ -211,7 +216,8 @@ class Suggestion:
     @property
     def sensitivity(self) -> float:
         """Harm of learning a value, 0 to 1: low for what neighbours know, unless the law protects it specially."""
-        known = self.theme is Theme.PERSON and not _SPECIAL.intersection(self.profile.words)
+        words = (*self.profile.words, *self.profile.label_words)
+        known = self.theme is Theme.PERSON and not _SPECIAL.intersection(words)
         return KNOWN_ANYWAY if known else 1.0
 
 
@@ -232,7 +238,8 @@ HINTS: Mapping[Theme, frozenset[str]] = {
     Theme.ZIP: _words("zip zipcode zcta postcode postal postalcode plz postleitzahl"),
     Theme.PLACE: _words(
         "city town village county municipality district region place location residence fips tract hospital "
-        "clinic facility site ward provider ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
+        "clinic facility site ward provider residency resides urban rural metro metropolitan "
+        "ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
         "ville commune département departement région hôpital hopital ciudad municipio provincia"
     ),
     Theme.DATE: _words(
@@ -243,7 +250,7 @@ HINTS: Mapping[Theme, frozenset[str]] = {
     Theme.PERSON: _words(
         "sex gender race ethnicity ethnic nationality nation country continent state citizenship citizen native origin "
         "language birthplace black white hispanic male female tribe religion faith marital married spouse "
-        "children kids relationship household family education educ degree school occupation job profession "
+        "children kids relationship household family education educ schooling degree school occupation job profession "
         "employer employment work workclass industry veteran military height geschlecht nationalität "
         "staatsangehörigkeit familienstand konfession sprache schulabschluss bildung beruf kinder größe sexe "
         "nationalité profession langue "
@@ -262,7 +269,7 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "ingresos"
     ),
 }
-"""Words of a column's name that say what it is about."""
+"""Words of a column's name or label that say what it is about."""
 
 _OF_CALENDAR = _words(
     "birth birthday birthdate born dob yob yrbth yrdth date day month year geburtsdatum geburtstag geburtsjahr "
@@ -318,7 +325,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     elif theme is Theme.PRIVATE:
         role = Role.SENSITIVE
         if column.distinct_ratio >= NEARLY_A_NAME:
-            reasons.append(OCCUR_ONCE)
+            reasons.append(MANY_VALUES)
     elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
     if role is Role.DIRECT and _can_be_replaced(column):
@@ -335,7 +342,11 @@ def _can_be_replaced(column: ColumnProfile) -> bool:
 
 
 def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
-    """Subject of a column, by the words of its name, then by the form of its values; and the evidence for it."""
+    """Subject of a column, by the words of its name, of its label, or the form of its values; and the evidence."""
+    return _by_name(column) or _by_label(column) or _by_values(column) or (None, "")
+
+
+def _by_name(column: ColumnProfile) -> tuple[Theme, str] | None:
     words = set(column.words)
     generic = words & GENERIC_NAMES
     themes = [theme for theme, hints in HINTS.items() if words & hints]
@@ -345,13 +356,32 @@ def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
         return (Theme.PLACE if shared else Theme.IDENTITY), _in_name(column, generic)
     if themes[:1] == [Theme.DATE] and _tells_an_event(column):
         return Theme.PRIVATE, _in_name(column, HINTS[Theme.DATE])
-    if themes:
-        return themes[0], _in_name(column, HINTS[themes[0]])
+    return (themes[0], _in_name(column, HINTS[themes[0]])) if themes else None
+
+
+def _by_label(column: ColumnProfile) -> tuple[Theme, str] | None:
+    """Subject by the first word of a label that tells one, or by any that tells identity; none if values contradict.
+
+    Periods and days are told by values alone, since labels have them beside the subject, as in “income last year”.
+    """
+    hits = [(theme, word) for word in column.label_words for theme, hints in HINTS.items() if word in hints]
+    hits.sort(key=lambda hit: hit[0] is not Theme.IDENTITY)
+    theme, word = next((hit for hit in hits if hit[0] is not Theme.DATE), (None, ""))
+    nearly_a_name = column.distinct_ratio >= NEARLY_A_NAME or column.free_text_share >= _FEW
+    measured = theme is Theme.PRIVATE and column.type is ValueType.NUMBER
+    if theme is None or (nearly_a_name and not measured and theme is not Theme.IDENTITY):
+        return None
+    return theme, f"“{word}”{IN_LABEL}"
+
+
+def _by_values(column: ColumnProfile) -> tuple[Theme, str] | None:
     if column.type is ValueType.DATE:
         return Theme.DATE, "its values are dates"
     if column.zip_share >= _MOSTLY and not column.is_key:
         return Theme.ZIP, "its values look like ZIP codes"
-    return None, ""
+    if column.year_share >= _MOSTLY and column.distinct_ratio < NEARLY_A_NAME:
+        return Theme.DATE, "its values look like years"
+    return None
 
 
 def _tells_an_event(column: ColumnProfile) -> bool:
@@ -371,7 +401,7 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     if column.can_name_records:
         return Role.DIRECT, ["each record has a value of its own", *[MAYBE_QUANTITY] * quantity]
     if column.distinct_ratio >= NEARLY_A_NAME and (quantity or column.type is ValueType.NUMBER):
-        return Role.UNREVIEWED, [*[QUANTITY] * quantity, OCCUR_ONCE]
+        return Role.UNREVIEWED, [*[QUANTITY] * quantity, MANY_VALUES]
     if column.distinct_ratio >= NEARLY_A_NAME:
         return Role.DIRECT, ["most records have a value of their own"]
     return Role.UNREVIEWED, [UNCLEAR]

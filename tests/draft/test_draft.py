@@ -1,5 +1,6 @@
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -11,11 +12,23 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import DataError, PopulationError, RequestError, WorkspaceError
 from tasks.draft.document import Given
-from tasks.draft.draft import Draft, write_draft
+from tasks.draft.draft import Draft, Source, draft_file, write_draft
+from tasks.draft.draft import profiled as profile_file
 from tasks.draft.hierarchies import date_levels, interval_levels
 from tasks.draft.questions import Answer
-from tasks.draft.roles import MAYBE_QUANTITY, OCCUR_ONCE, QUANTITY, ColumnProfile, Suggestion, Theme, profile, suggest
+from tasks.draft.roles import (
+    MANY_VALUES,
+    MAYBE_QUANTITY,
+    QUANTITY,
+    UNCLEAR,
+    ColumnProfile,
+    Suggestion,
+    Theme,
+    profile,
+    suggest,
+)
 from tasks.draft.separation import MAXIMUM_RECORDS, separations
+from tasks.draft.stated import Stated
 from tasks.microdata.build import from_dates, from_intervals, from_prefixes, read_arx
 from tasks.request.document import Location
 from tasks.request.file_form import FileForm
@@ -226,12 +239,38 @@ AMOUNTS = [f"{number % 60}.75" for number in range(100)]
         ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.DIRECT, None),
         ("x5", ["same"] * 100, Role.UNREVIEWED, None),
         ("age", [None] * 100, Role.DIRECT, Theme.AGE),
+        ("sample.yr", ["1995", "2003"] * 50, Role.QUASI, Theme.DATE),
+        ("grams", [str(1800 + number) for number in range(100)], Role.DIRECT, None),
     ],
 )  # fmt: skip
 def test_roles_by_name_and_form(name: str, values: list[str | None], role: Role, theme: Theme | None) -> None:
     suggestion = suggest(profiled(name, values), None)
     assert (suggestion.role, suggestion.theme) == (role, theme)
     assert suggestion.reasons
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "values", "role", "reason"),
+    [
+        ("mrt", "marital status = 1 if married", FEW, Role.QUASI, "“marital” in its label"),
+        ("rns", "residency in South", FEW, Role.QUASI, "“residency” in its label"),
+        ("lw", "log wage", [str(number % 40 / 8) for number in range(100)], Role.SENSITIVE, "“wage” in its label"),
+        ("kww", "score on knowledge in world of work test", FEW, Role.SENSITIVE, "“score” in its label"),
+        ("inc", "income last year, in dollars", FEW, Role.SENSITIVE, "“income” in its label"),
+        ("contact", "employment: office phone", FEW, Role.DIRECT, "“phone” in its label"),
+        ("sex", "income", FEW, Role.QUASI, "“sex” in its name"),
+        ("v1", "last year", FEW, Role.UNREVIEWED, UNCLEAR),
+        ("v2", "hospital number", KEY, Role.DIRECT, "each record has a value of its own"),
+        ("v3", "name of the employer", MANY, Role.DIRECT, "most records have a value of their own"),
+        ("v4", "blood test", [str(number / 8) for number in range(100)], Role.SENSITIVE, "“test” in its label"),
+    ],
+)
+def test_a_label_tells_the_role_where_the_name_does_not(
+    name: str, label: str, values: list[str], role: Role, reason: str
+) -> None:
+    """First the name, then the first word of the label but periods; nearly unique values go before a label."""
+    suggestion = suggest(replace(profiled(name, values), label=label), None)
+    assert (suggestion.role, suggestion.reasons[0]) == (role, reason)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +292,7 @@ def test_numbers_that_could_be_those_of_records(values: list[str], like: bool) -
 
 def test_a_quantity_is_told_from_numbers_of_records() -> None:
     quantity, numbers = (suggest(profiled(name, DAYS), None).reasons for name in ("sales", "pidnum"))
-    assert quantity == (QUANTITY, OCCUR_ONCE)
+    assert quantity == (QUANTITY, MANY_VALUES)
     assert numbers == ("most records have a value of their own",)
     whole = [str(number**2) for number in range(100)]
     assert MAYBE_QUANTITY in suggest(profiled("sales", whole), None).reasons
@@ -297,6 +336,15 @@ def test_intervals_nest_and_hide_the_extremes(low: int, width: int) -> None:
     assert (levels.maximum + 1) % widest == 0
     assert all(later % earlier == 0 for earlier, later in zip(levels.widths, levels.widths[1:], strict=False))
     assert levels.maximum - levels.minimum < (width + 1) + 2 * widest
+
+
+def test_years_that_a_person_makes_a_quasi_identifier_have_bands_as_those_that_the_draft_finds() -> None:
+    """Fewer than ten different numbers are codes, but years are not; 1995 to 2003 in steps of two and four."""
+    frame = pd.DataFrame({"entered": column([str(1995 + row % 9) for row in range(900)])})
+    file = profile_file(Source("data.csv", frame))
+    bands = "intervals: {minimum: 1992, maximum: 2003, widths: [2, 4]}"
+    for stated in (Stated(), Stated(roles={"entered": Role.QUASI})):
+        assert bands in draft_file(file, None, stated).text
 
 
 def test_interval_hierarchies_are_built_from_the_draft() -> None:
@@ -674,7 +722,7 @@ def test_a_column_of_unknown_meaning_is_judged_too_but_not_against_the_counts_of
         {
             "id": [f"p{place}" for place in range(400)],
             "age": ages,
-            "k1": [str(2020 - int(age)) for age in ages],
+            "k1": [str(520 - int(age)) for age in ages],
             "k2": ["7", "8"] * 200,
         },
         dtype="string[pyarrow]",

@@ -1,6 +1,7 @@
 """Answers are judged by the request's models, and every question of a draft has its words."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,10 @@ KNOWN: Location = ("tables", "labs", "attributes", "value", "known_probability")
         (BENEFIT, "1200", 1200, ""),
         (BENEFIT, "0.5", 0.5, ""),
         (BENEFIT, "0", 0, "out of range; expected a number greater than 0"),
-        (BENEFIT, "1,200", "1,200", "not a number; expected a number"),
-        (BENEFIT, "true", "true", "not a number; expected a number"),
+        (BENEFIT, "1,200", 1200, ""),
+        (BENEFIT, "1\u202f200.5", 1200.5, ""),
+        (BENEFIT, "1.200", "1.200", "not clear as a number; write it without marks between thousands"),
+        (BENEFIT, "true", "true", "not clear as a number"),
         (KNOWN, "1", 1, ""),
         (KNOWN, "1.5", 1.5, "out of range; expected a number at most 1"),
         (("population", "size"), "12.5", 12.5, "not a whole number"),
@@ -36,6 +39,8 @@ KNOWN: Location = ("tables", "labs", "attributes", "value", "known_probability")
         (("recipients", 0, "agreement", "expires"), "31.12.2040", "31.12.2040", "not a date; expected a date"),
         (("recipients", 1, "agreement", "detection_rate"), "1", 1, "out of range; expected a number less than 1"),
         (("recipients", 0, "controls"), "a b;  c ;", ("a b", "c"), ""),
+        (("recipients", 0, "agreement", "id"), "31.12.2040", "31.12.2040", "that looks like a day"),
+        (("recipients", 0, "agreement", "id"), "2026-07-019/A", "2026-07-019/A", ""),
         (("title",), "two   spaces", "two spaces", ""),
         (("title",), "x" * 2001, "x" * 2001, "too long; expected at most 2000 characters"),
     ],
@@ -47,6 +52,15 @@ def test_answers_are_values_that_the_request_takes_or_refuses(
     assert (read, type(read)) == (answer, type(answer))
     found = problem_of(place, read)
     assert found.startswith(problem) if problem else found == ""
+
+
+@pytest.mark.parametrize("text", ["fifty", "1.5"])
+@pytest.mark.parametrize("place", [("population", "size"), ("recipients", 0, "agreement", "detection_rate")])
+def test_refusals_are_in_the_words_of_the_question(place: Location, text: str) -> None:
+    """Descriptions of the request's terms name others, such as detection_rate, which a question does not."""
+    found = problem_of(place, read_answer(place, text))
+    assert found
+    assert not re.search(r"_|\*|—|correct", found)
 
 
 def answers_of(draft: Draft) -> Answers:
