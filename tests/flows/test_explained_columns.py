@@ -11,7 +11,7 @@ from tests.support.world import COLUMNS, WHOLE_CELLS, World, drawn_rows, make_wo
 
 EXCUSE = {"excused": {"by": "Dana Whitfield", "because": "Recipients have it from us already."}}
 COLUMN: dict[str, Any] = {"role": "insensitive", "type": "integer", "known_probability": 0}
-WITHHELD = {"role": "direct identifier", "type": "integer", "known_probability": None, "excused": None}
+WITHHELD = {"role": "withheld", "type": "integer", "known_probability": None, "excused": None}
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def changes(flip: dict[str, Any]) -> dict[str, str]:
 def test_the_column_that_undoes_a_generalization_is_named(world: World, engine: Any, releasegate: Any) -> None:
     """Excused, the year of birth leaves classes by age, which the gates judge; withheld, the file passes."""
     found = explained(world, engine, releasegate, year_born=COLUMN | EXCUSE, mark=WITHHELD)
-    assert changes(found["smallest"]) == {'attributes["year-born"].role': "direct identifier"}
+    assert changes(found["smallest"]) == {'attributes["year-born"].role': "withheld"}
     world.ask(attributes={"year-born": WITHHELD, "mark": WITHHELD})
     assert world.run(engine).records[0].decision is Verdict.APPROVED
 
@@ -59,7 +59,7 @@ def test_an_unplaced_column_is_withheld_or_answered_for(world: World, engine: An
         (*COLUMNS, "year-born", "mark"),
     )
     found = explained(world, engine, releasegate, mark=COLUMN, year_born=WITHHELD)
-    assert changes(found["smallest"]) == {"attributes.mark.role": "direct identifier"}
+    assert changes(found["smallest"]) == {"attributes.mark.role": "withheld"}
     assert {"attributes.mark.excused": "{by, because}"} in map(changes, found["flips"])
 
 
@@ -67,8 +67,8 @@ def test_an_unplaced_column_is_withheld_or_answered_for(world: World, engine: An
 def test_as_few_columns_as_it_takes_are_withheld(world: World, engine: Any, releasegate: Any) -> None:
     found = explained(world, engine, releasegate, year_born=COLUMN, mark=COLUMN)
     assert changes(found["smallest"]) == {
-        'attributes["year-born"].role': "direct identifier",
-        "attributes.mark.role": "direct identifier",
+        'attributes["year-born"].role': "withheld",
+        "attributes.mark.role": "withheld",
     }
 
 
@@ -86,6 +86,4 @@ def test_what_tells_a_column_that_has_to_be_withheld_is_withheld_with_it(
     found = explained(
         world, engine, releasegate, visits=COLUMN | {"known_probability": None}, mark=label, year_born=WITHHELD
     )
-    assert changes(found["smallest"]) == dict.fromkeys(
-        ("attributes.visits.role", "attributes.mark.role"), "direct identifier"
-    )
+    assert changes(found["smallest"]) == dict.fromkeys(("attributes.visits.role", "attributes.mark.role"), "withheld")

@@ -202,8 +202,6 @@ def _at_stake(trial: Trial, gates: Sequence[GateResult]) -> tuple[AtStake | NotB
     return tuple(_at_stake_of(trial, gate) for gate in closed if gate.id in RISKS)
 
 
-
-
 def _at_stake_of(trial: Trial, gate: GateResult) -> AtStake | NotByClass:
     trial.progress(f"records at stake: {gate.title[0].lower()}{gate.title[1:]}")
     if gate.id not in BY_CLASS:
