@@ -20,7 +20,7 @@ from tasks.microdata.tuples import radix_strides
 
 _WORK = 200_000_000
 """Rows times strategies that are gone through at most before the attributes are parted."""
-_OVERHEAD = 10_000
+_OVERHEAD = 2_000
 """What a strategy takes beside its rows, counted as rows: nearly all where rows are few and attributes many."""
 _GAIN = 1e-12
 _MERGED, _ALIKE = 2**13, 0.8
@@ -58,7 +58,7 @@ def best_cells(problem: RemainderProblem, node: Ints) -> BestCells:
 
 def strategies_of_cells(problem: RemainderProblem, most: int) -> Ints | None:
     """Strategies at which some cell has enough people; None where finding them takes more rows times strategies."""
-    search = CellSearch(problem, problem.priced, most)
+    search = CellSearch(problem, problem.priced, most, overhead=_OVERHEAD)
     found = np.unique([problem.top, *(cells.strategy for cells in search.cells())])
     return found if search.through else None
 
@@ -66,7 +66,7 @@ def strategies_of_cells(problem: RemainderProblem, most: int) -> Ints | None:
 def _best(problem: RemainderProblem, node: Ints, axes: list[int]) -> BestCells:
     limit, levels = _WORK if len(axes) > 1 else sys.maxsize, problem.lattice.nodes[node]
     known = sum((problem.lost_by(np.arange(len(node)), axis, levels[:, axis]) for axis in axes), np.zeros(len(node)))
-    search = CellSearch(problem, axes, limit, known)
+    search = CellSearch(problem, axes, limit, known, _OVERHEAD)
     strategies = [cells.strategy for cells in search.cells()]
     if search.through:
         return BestCells(known, np.unique(np.array(strategies, dtype=np.int64)))
@@ -87,6 +87,8 @@ class CellSearch:
 
     Rows that no cell can part any more are then made one, so that the rows of a cell need not be the problem's.
     """
+    overhead: int = 0
+    """What a strategy takes beside its rows, counted as rows."""
     work: int = 0
     """Rows and overhead, times strategies, so far."""
 
@@ -153,7 +155,7 @@ class CellSearch:
             counts=_summed(problem.counts[inside.rows], number),
             records=None if problem.records is None else _summed(problem.records[inside.rows], number),
         )
-        search = CellSearch(merged, self.axes, self.limit - self.work, most)
+        search = CellSearch(merged, self.axes, self.limit - self.work, most, self.overhead)
         cells = Cells(inside.strategy, np.arange(len(members)), inside.cell[members], inside.lost[members])
         yield from search._finer(levels, place, cells)
         self.work += search.work
@@ -184,7 +186,7 @@ class CellSearch:
         part, parts = cell * many + tree.groups[:, level][self._columns[axis][rows]], number * many
         if parts > _SPARSE * len(rows):
             part, parts = compact(part, parts)
-        self.work += len(rows) + _OVERHEAD
+        self.work += len(rows) + self.overhead
         if self.problem.records is not None:
             records = self.problem.records[rows]
             held = self.problem.filed(np.bincount(part, records, parts))[part] | (records == 0)

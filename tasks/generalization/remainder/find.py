@@ -155,7 +155,7 @@ def _tried(problem: RemainderProblem) -> Ints:
         return problem.strategies
     # With more rows, strategies with cells of enough people would have to be very few to be all tried.
     is_small = len(problem.codes) * _ALL_STRATEGIES // 2 <= _MOST_PAIRS
-    found = strategies_of_cells(problem, 4 * _MOST_PAIRS) if is_small else None
+    found = strategies_of_cells(problem, _MOST_PAIRS) if is_small else None
     if found is None or len(found) * len(problem.codes) > _MOST_PAIRS:
         return _used(problem)
     return found
