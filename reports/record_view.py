@@ -149,9 +149,9 @@ class RecordView(FileView):
         """The figure of a risk that other columns of the copy or other copies raise, where it is above ``figure``."""
         found, columns, earlier = [], self.columns, self.record.earlier
         if columns and measure in columns.whole_row:
-            told_by = columns.telling(field.name for field in self.fields(Role.QUASI))
-            names = listed(dict.fromkeys(name for names, _ in told_by for name in names))
-            found.append(WorseFigure(columns.whole_row[measure], f"with what {names} also reveals"))
+            names = columns.revealing(field.name for field in self.fields(Role.QUASI))
+            verb = "reveals" if len(names) == 1 else "reveal"
+            found.append(WorseFigure(columns.whole_row[measure], f"with what {listed(names)} also {verb}"))
         if earlier and measure in earlier.figures:
             found.append(WorseFigure(earlier.figures[measure], "with other copies in the same hand"))
         worst = max(found, key=lambda one: one.figure, default=None)

@@ -1,6 +1,6 @@
 """Putting one recipient's decision record together; a figure that no stage measured is empty and passes no gate."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
@@ -170,7 +170,7 @@ def gates_before_writing(
     """Every gate that can be judged before a file is written; those that an officer has overridden are marked."""
     earlier = findings.earlier
     columns, events = findings.fact(COLUMNS), findings.fact(EVENTS)
-    told_by = _names_of(columns.telling(request.quasi_identifiers)) if columns else ()
+    told_by = columns.revealing(request.quasi_identifiers) if columns else ()
     whole_row = _WHOLE_ROW.format(" and ".join(told_by), "reveals" if len(told_by) == 1 else "reveal")
     gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
     for figures, why, names in (
@@ -188,10 +188,6 @@ def gates_before_writing(
         *((decoy_gate(findings.decoys, request.policy.decoys.maximum_detectability),) if findings.decoys else ()),
         *((earlier_gate(earlier),) if earlier is None or earlier.others else ()),
     )
-
-
-def _names_of(pairs: Iterable[tuple[tuple[str, ...], str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names, _ in pairs for name in names))
 
 
 def _worse(alone: GateResult, together: GateResult, why: str, columns: tuple[str, ...]) -> GateResult:

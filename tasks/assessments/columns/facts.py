@@ -124,3 +124,7 @@ class ColumnsFact(Fact):
                 if finding.others[0] in names
             )
         )
+
+    def revealing(self, quasi_identifiers: Iterable[str]) -> tuple[str, ...]:
+        """The released columns of ``telling``, each once."""
+        return tuple(dict.fromkeys(name for names, _ in self.telling(quasi_identifiers) for name in names))

@@ -77,7 +77,7 @@ def _at_fault(
     if measure is Measure.COLUMNS_UNPLACED:
         found = (one.name for one in columns.unplaced)
     elif columns.whole_row.get(measure.value) == now.figures[measure]:
-        found = (name for names, _ in columns.telling(request.quasi_identifiers) for name in names)
+        found = columns.revealing(request.quasi_identifiers)
     elif measure in ATTRIBUTE.gate_measures:
         found = disclosed_records(candidate, measure, threshold)[1]
     elif measure is Measure.LINKED_MASKED:
