@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, Protocol
 
 from flows.pipeline import stages
@@ -38,12 +39,13 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
 
     1. Prepare: read and code data and population, once.
     2. Validate the data. Meanwhile mask numbers, score the records as collected, judge the columns, and generalize for
-       each recipient; assess the copy too where there is one recipient and no decoy. All of this is dropped, its errors
-       too, where the data are not valid: nothing that was assessed counts.
-    3. Place the decoys of all recipients, if any are asked for.
-    4. For each recipient, in parallel: make every assessment of the candidate, compare it with earlier copies in the
-       same hand, write the file if the gates are open so far, decide, report. The assessments of a recipient share much
-       and are made in one process; an idle one helps.
+       each recipient; without decoys, make every assessment of its copy too. All of this is dropped, its errors too,
+       where the data are not valid: nothing that was assessed counts.
+    3. Place the decoys of all recipients, if any are asked for, and assess the copies that hold them.
+    4. For each recipient, in parallel: compare the copy with earlier ones in the same hand, write the file if the gates
+       are open so far, decide, report.
+
+    Generalization and assessments of a recipient share much and are made in one process; an idle one helps.
 
     Returns
     -------
@@ -63,24 +65,34 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     prepared, assessments = preparation["prepared"], preparation["assessments"]
     shared = {"prepared": prepared, "masked": None, "collected": None, "columns": None}
     generalized: dict[str, dict[str, Any]] = {}
+    invalid = Event()
 
     def validate() -> Any:
         step("validating")
-        return runner.call(stages.VALIDATE, run, {"prepared": prepared})
+        fact = runner.call(stages.VALIDATE, run, {"prepared": prepared})
+        if not fact["passed"]:
+            invalid.set()
+        return fact
+
+    def copied(shared: Mapping[str, Any], recipient: str) -> dict[str, Any]:
+        with runner.together():
+            made = _generalized(run, prepared, recipient, runner)
+            if terms.decoys is not None or invalid.is_set():
+                return made
+            found = {**shared, "findings": {}, "failures": [], **made}
+            _assess(run, recipient, found, assessments, runner)
+            return found
 
     def generalize() -> tuple[dict[str, Any], dict[str, dict[str, Any]]] | ReleasegateError:
+        recipients = terms.decided if terms.decoys is None else terms.recipients
         try:
-            with runner.together():
-                shared, made = _generalized(run, terms, runner, prepared)
-                if len(terms.decided) == 1 and terms.decoys is None:
-                    (only,) = terms.decided
-                    made[only] = {**shared, "findings": {}, "failures": [], **made[only]}
-                    _assess(run, only, made[only], assessments, runner)
-                return shared, made
+            shared = _shared(run, prepared, runner)
+            made = runner.at_once([partial(copied, shared, one) for one in recipients])
+            return shared, dict(zip(recipients, made, strict=True))
         except ReleasegateError as error:
             return error
 
-    generalizing, validation = runner.at_once([generalize, validate])
+    validation, generalizing = runner.at_once([validate, generalize])
     if validation["passed"]:
         if isinstance(generalizing, ReleasegateError):
             raise generalizing
@@ -115,13 +127,10 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     return {"prepared": prepared, "validation": validation, "recipients": recipients}
 
 
-def _generalized(
-    run: Run, terms: RunTerms, runner: Runner, prepared: Any
-) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """What copies share, and each recipient's generalization; a failure blocks its recipient."""
+def _shared(run: Run, prepared: Any, runner: Runner) -> dict[str, Any]:
+    """Artifacts that all copies share."""
     step("masking")
     shared = {"prepared": prepared, "masked": runner.call(stages.MASK, run, {})}
-    recipients = terms.decided if terms.decoys is None else terms.recipients
 
     def score() -> Any:
         step("scoring the records as collected")
@@ -131,18 +140,19 @@ def _generalized(
         step("judging the released columns")
         return runner.call(stages.PLACE_COLUMNS, run, shared)
 
-    def generalize(recipient: str) -> dict[str, Any]:
-        step(f"generalizing for {recipient}")
-        try:
-            return {"generalization": runner.call(stages.GENERALIZE, run, {"prepared": prepared}, recipient)}
-        except StageCrashed:
-            raise
-        except StageFailed as failure:
-            return {"failures": [_failure(stages.GENERALIZE.name, failure)]}
+    collected, columns = runner.at_once([score, place])
+    return {**shared, "collected": collected, "columns": columns}
 
-    works: list[Callable[[], Any]] = [score, place, *(partial(generalize, one) for one in recipients)]
-    collected, columns, *made = runner.at_once(works)
-    return {**shared, "collected": collected, "columns": columns}, dict(zip(recipients, made, strict=True))
+
+def _generalized(run: Run, prepared: Any, recipient: str, runner: Runner) -> dict[str, Any]:
+    """One recipient's generalization, or the failure that blocks this recipient."""
+    step(f"generalizing for {recipient}")
+    try:
+        return {"generalization": runner.call(stages.GENERALIZE, run, {"prepared": prepared}, recipient)}
+    except StageCrashed:
+        raise
+    except StageFailed as failure:
+        return {"failures": [_failure(stages.GENERALIZE.name, failure)]}
 
 
 def _place_decoys(
