@@ -4,11 +4,12 @@ Only sequences. Whatever runs the stages is a ``Runner``; paths and hashes cross
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from threading import Event
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from flows.pipeline import stages
@@ -62,69 +63,95 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     """
     step("reading data and population")
     preparation = runner.call(stages.PREPARE, run, {})
-    prepared, assessments = preparation["prepared"], preparation["assessments"]
-    shared = {"prepared": prepared, "masked": None, "collected": None, "columns": None}
-    generalized: dict[str, dict[str, Any]] = {}
-    invalid = Event()
+    return _Release(run, terms, runner, preparation["prepared"], preparation["assessments"]).take()
 
-    def validate() -> Any:
+
+@dataclass(frozen=True)
+class _Release:
+    """A run whose data are prepared; whether they are valid is known while the copies are made."""
+
+    run: Run
+    terms: RunTerms
+    runner: Runner
+    prepared: Any
+    assessments: Sequence[Mapping[str, str]]
+    validation: Future[dict[str, Any]] = field(default_factory=Future)
+
+    def take(self) -> dict[str, Any]:
+        """Validation, and every recipient's artifacts."""
+        validation, recipients = self.runner.at_once([self._validate, self._release])
+        if not validation["passed"]:
+            shared = dict.fromkeys(stages.PARTS) | {"prepared": self.prepared}
+            recipients = self._each(self.terms.decided, lambda one: self._finish(one, _begun(shared)))
+        return {"prepared": self.prepared, "validation": validation, "recipients": recipients}
+
+    def _validate(self) -> dict[str, Any]:
         step("validating")
-        fact = runner.call(stages.VALIDATE, run, {"prepared": prepared})
-        if not fact["passed"]:
-            invalid.set()
-        return fact
-
-    def copied(shared: Mapping[str, Any], recipient: str) -> dict[str, Any]:
-        with runner.together():
-            made = _generalized(run, prepared, recipient, runner)
-            if terms.decoys is not None or invalid.is_set():
-                return made
-            found = {**shared, "findings": {}, "failures": [], **made}
-            _assess(run, recipient, found, assessments, runner)
-            return found
-
-    def generalize() -> tuple[dict[str, Any], dict[str, dict[str, Any]]] | ReleasegateError:
-        recipients = terms.decided if terms.decoys is None else terms.recipients
         try:
-            shared = _shared(run, prepared, runner)
-            made = runner.at_once([partial(copied, shared, one) for one in recipients])
-            return shared, dict(zip(recipients, made, strict=True))
-        except ReleasegateError as error:
-            return error
+            self.validation.set_result(self.runner.call(stages.VALIDATE, self.run, {"prepared": self.prepared}))
+        except BaseException as error:  # reaches those that wait for it
+            self.validation.set_exception(error)
+        return self.validation.result()
 
-    validation, generalizing = runner.at_once([validate, generalize])
-    if validation["passed"]:
-        if isinstance(generalizing, ReleasegateError):
-            raise generalizing
-        shared, generalized = generalizing
+    def _valid(self) -> bool:
+        """Whether the data are valid, once that is known."""
+        return bool(self.validation.result()["passed"])
+
+    def _release(self) -> dict[str, dict[str, Any]]:
+        """Every recipient's artifacts; of data that are not valid nothing is kept, errors neither."""
+        run, terms, runner = self.run, self.terms, self.runner
+        try:
+            shared = _shared(run, self.prepared, runner)
+            if terms.decoys is None and not terms.earlier:
+                return self._each(terms.decided, partial(self._alone, shared))
+            found = self._each(terms.decided if terms.decoys is None else terms.recipients, partial(self._copy, shared))
+        except ReleasegateError:
+            if self._valid():
+                raise
+            return {}
+        if not self._valid():
+            return {}
         if terms.decoys is not None:
-            _place_decoys(run, terms.decoys, runner, shared, generalized)
+            _place_decoys(run, terms.decoys, runner, shared, found)
+        generalizations = {recipient: one["generalization"] for recipient, one in found.items()}
+        return self._each(terms.decided, lambda one: self._finish(one, found[one], generalizations))
 
-    def finish(recipient: str) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            **shared,
-            "validation": validation["fact"],
-            "findings": {},
-            "decoys": None,
-            "earlier": None,
-            "compared": recipient in terms.earlier,
-            "written": None,
-            "failures": [],
-            **generalized.get(recipient, {}),
-        }
-        if found.get("generalization") is not None:
-            with runner.together():
-                if not found["findings"] and not found["failures"]:
-                    _assess(run, recipient, found, assessments, runner)
-                if recipient in terms.earlier:
-                    others = terms.earlier[recipient]
-                    made = {one: generalized.get(one, {}).get("generalization") for one in others["siblings"]}
-                    _compare(run, recipient, found, {**others, "siblings": made}, runner)
-        return _finished(run, recipient, found, terms, runner)
+    def _each(self, recipients: Sequence[str], work: Callable[[str], Any]) -> dict[str, Any]:
+        return dict(zip(recipients, self.runner.at_once([partial(work, one) for one in recipients]), strict=True))
 
-    finished = runner.at_once([partial(finish, recipient) for recipient in terms.decided])
-    recipients = dict(zip(terms.decided, finished, strict=True))
-    return {"prepared": prepared, "validation": validation, "recipients": recipients}
+    def _alone(self, shared: Mapping[str, Any], recipient: str) -> dict[str, Any]:
+        """Artifacts of a recipient whose copy depends on no other."""
+        found = self._copy(shared, recipient)
+        return self._finish(recipient, found) if self._valid() else {}
+
+    def _copy(self, shared: Mapping[str, Any], recipient: str) -> dict[str, Any]:
+        """A recipient's copy, assessed where no decoys are to come, or why there is none."""
+        with self.runner.together():
+            found = _begun(shared) | _generalized(self.run, self.prepared, recipient, self.runner)
+            if self.terms.decoys is None and (not self.validation.done() or self._valid()):
+                _assess(self.run, recipient, found, self.assessments, self.runner)
+        return found
+
+    def _finish(
+        self, recipient: str, found: dict[str, Any], generalizations: Mapping[str, Any] = MappingProxyType({})
+    ) -> dict[str, Any]:
+        """Compare a copy with earlier ones, decide on it and report; `generalizations` are those of all recipients."""
+        found |= {"validation": self.validation.result()["fact"], "compared": recipient in self.terms.earlier}
+        if found["generalization"] is not None:
+            with self.runner.together():
+                if self.terms.decoys is not None and not found["failures"]:
+                    _assess(self.run, recipient, found, self.assessments, self.runner)
+                if found["compared"]:
+                    others = self.terms.earlier[recipient]
+                    siblings = {one: generalizations.get(one) for one in others["siblings"]}
+                    _compare(self.run, recipient, found, {**others, "siblings": siblings}, self.runner)
+        return _finished(self.run, recipient, found, self.terms, self.runner)
+
+
+def _begun(shared: Mapping[str, Any]) -> dict[str, Any]:
+    """What is found of a copy, before it is generalized."""
+    found = dict.fromkeys(("generalization", "decoys", "earlier", "written"))
+    return {**found, **shared, "findings": {}, "failures": []}
 
 
 def _shared(run: Run, prepared: Any, runner: Runner) -> dict[str, Any]:
@@ -167,7 +194,7 @@ def _place_decoys(
     A copy without decoys, released now, would lack nothing that later copies lack for each other's decoys.
     """
     step("placing decoys")
-    generalizations = {recipient: one["generalization"] for recipient, one in found.items() if "generalization" in one}
+    generalizations = {name: one["generalization"] for name, one in found.items() if not one["failures"]}
     inputs = {**shared, "generalizations": generalizations, "continues": dict(continues)}
     try:
         placed = runner.call(stages.PLACE_DECOYS, run, inputs)
@@ -175,10 +202,10 @@ def _place_decoys(
         raise
     except StageFailed as failure:
         for recipient in generalizations:
-            found[recipient]["failures"] = [_failure(stages.PLACE_DECOYS.name, failure)]
+            found[recipient]["failures"].append(_failure(stages.PLACE_DECOYS.name, failure))
         return
     for recipient, copy in placed["copies"].items():
-        found[recipient] = {"generalization": copy["generalization"], "decoys": copy["fact"]}
+        found[recipient] |= {"generalization": copy["generalization"], "decoys": copy["fact"]}
 
 
 def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, runner: Runner) -> dict[str, Any]:
