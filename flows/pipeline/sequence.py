@@ -27,7 +27,7 @@ class Runner(Protocol):
         ...
 
     def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Results of several pieces of work, as many at once as the runner can."""
+        """Results of several pieces of work, as many at once as the runner can; all may wait for the first."""
         ...
 
     def together(self) -> AbstractContextManager[None]:

@@ -75,10 +75,11 @@ def test_a_crash_ends_the_run_undecided_and_the_same_command_succeeds_afterwards
 
 
 class Backwards(InProcess):
-    """Does the last of several works first, as may happen where they are done at the same time."""
+    """Does the last of several works second, as may happen where they are done at the same time."""
 
     def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        return super().at_once(works[::-1])[::-1]
+        first, *others = super().at_once([works[0], *works[:0:-1]])
+        return [first, *others[::-1]]
 
 
 def test_assessments_that_fail_are_recorded_in_their_order_whichever_ended_first(
