@@ -149,7 +149,7 @@ class _Release:
 
 
 def _begun(shared: Mapping[str, Any]) -> dict[str, Any]:
-    """What is found of a copy, before it is generalized."""
+    """Artifacts of a copy that is yet to be generalized."""
     found = dict.fromkeys(("generalization", "decoys", "earlier", "written"))
     return {**found, **shared, "findings": {}, "failures": []}
 
