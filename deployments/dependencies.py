@@ -80,7 +80,7 @@ def read_lock(text: str) -> tuple[list[Locked], list[str]]:
 
 
 def not_locked(project: Mapping[str, Any], lock: list[Locked]) -> Iterator[str]:
-    """What a project asks for and the lock does not have."""
+    """Requirements of a project that are missing from the lock."""
     table = project["project"]
     asked = list(table["dependencies"])
     for extra in table.get("optional-dependencies", {}).values():
@@ -94,7 +94,7 @@ def not_locked(project: Mapping[str, Any], lock: list[Locked]) -> Iterator[str]:
 
 
 def not_as_locked(installed: Mapping[str, str], lock: list[Locked]) -> Iterator[str]:
-    """Where an environment differs from the lock."""
+    """Differences between an environment and the lock."""
     wanted = {one.name: one.version for one in lock if one.is_wanted}
     for name in sorted(wanted.keys() | installed.keys()):
         if name not in installed:
@@ -119,7 +119,7 @@ def licences(package: Message) -> set[str]:
 
 
 def not_accepted(package: Message) -> str | None:
-    """What is wrong with a package's licence; None where nothing is.
+    """Fault of a package's licence; None where there is none.
 
     All parts of an expression with AND must be accepted; of one with OR alone, and of classifiers, one is enough.
     """

@@ -31,7 +31,7 @@ SHORTEST_PASSWORD = 15
 """Characters; a password is the only protection of the page."""
 LONGEST_PASSWORD = 256
 ONE_TIME = timedelta(days=3)
-"""How long a one-time password counts."""
+"""Validity of a one-time password."""
 LOGIN = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 
 HASHER = PasswordHasher()

@@ -85,7 +85,7 @@ class BoardRequest:
     steps: tuple[BoardStep, ...]
     """Stages of the present run, in order."""
     reason: Mapping[str, str]
-    """Why it ended without a decision, or why its last attempt did."""
+    """Reason that it ended without a decision, or that its last attempt failed."""
     document: Path | None
     """Its document; None where it was not kept."""
     roots: tuple[Path, ...]
@@ -93,7 +93,7 @@ class BoardRequest:
 
     @property
     def handed_in_by(self) -> str:
-        """Who has handed it in first."""
+        """Person who handed it in first."""
         return self.hand_ins[0].by
 
     @property

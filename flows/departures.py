@@ -52,7 +52,7 @@ class Departures:
         """In the order of release; one that was released twice, as after an override, counts once."""
         revoked = {(str(one.release_id), str(one.recipient)) for one in ledger.entries(event=Event.REVOKED)}
         self.held = tuple(one for one in self.copies if (one.release_id, one.recipient) not in revoked)
-        """Those that were not revoked. Superseded and expired ones are in their recipients' hands all the same."""
+        """Copies that were not revoked. Recipients still hold superseded and expired ones."""
 
     def one_hand(self, recipients: Iterable[str], organisation: str = "") -> frozenset[str]:
         """Ids of the recipients that are one with some: the same id, or the same organisation under another."""

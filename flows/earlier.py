@@ -166,15 +166,15 @@ class _Earlier:
     """Releases whose copies are out and would give decoys away beside those of another request."""
 
     siblings: list[str]
-    """Those that continue the same version, in the order of release, as the others."""
+    """Releases that continue the same version, in the order of release, like the other lists."""
     exposing: list[str]
-    """Those of the same people, outside the request's lineage, where either of the two has decoys."""
+    """Releases of the same people, outside the request's lineage, where either of the two has decoys."""
     decoyed: list[str]
     """Of these, those with decoys that no other of them continues."""
 
     @classmethod
     def of(cls, own: Mapping[str, object], ledger: Ledger, people: _People, but: str | None = None) -> Self:
-        """Those that matter to a request, by its own facts and people; `but` is the request's own release."""
+        """Releases that matter to a request, by its own facts and people; `but` is the request's own release."""
         asked = {str(entry.release_id): entry.body for entry in ledger.entries(event=Event.REQUESTED)}
         copies: dict[str, list[Entry]] = {}
         for entry in ledger.entries(event=Event.RELEASED):

@@ -120,7 +120,7 @@ class _GateCall:
 
     @property
     def decided(self) -> list[str]:
-        """Those to decide for: under overrides, those whose gates were overridden."""
+        """Recipients to decide for: all, or under overrides those whose gates were overridden."""
         return sorted({one.recipient for one in self.named.overrides}) or self.recipients
 
 
@@ -224,7 +224,7 @@ def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | No
 
 
 def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> tuple[RunTerms, DecisionContext]:
-    """What a run is to come to, by the ledger as it is now."""
+    """Terms of a run and context of its decisions, by the ledger as it is now."""
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
     decided_at = call.clock.checked()
     context = DecisionContext(
@@ -332,7 +332,7 @@ def _as_it_stands(
 
 
 def _no_longer(case: ReleaseCase, today: date) -> str:
-    """Why a decision in favour of a release no longer holds; empty where it does, or where there was none."""
+    """Reason that a decision in favour of a release no longer holds; empty where it does, or where there was none."""
     state = case.standing.state
     if state is State.BLOCKED:
         return ""

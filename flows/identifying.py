@@ -46,14 +46,14 @@ class PseudonymHits:
     recipient: str
     found: int
     alone: int
-    """Those of them that no other copy of the release has."""
+    """Pseudonyms found that no other copy of the release has."""
     decoys: int
-    """Those of them that are of decoys."""
+    """Pseudonyms found that are of decoys."""
 
 
 @dataclass(frozen=True)
 class IdentifiedPseudonyms:
-    """What the pseudonyms of an incident tell; counts only."""
+    """Evidence from the pseudonyms of an incident; counts only."""
 
     release_id: str
     column: str
@@ -61,7 +61,7 @@ class IdentifiedPseudonyms:
     pseudonyms: int
     """Different ones in the incident."""
     unknown: int
-    """Those of them that are of no copy."""
+    """Different pseudonyms that are in no copy."""
     hits: tuple[PseudonymHits, ...]
     """Of each recipient who has any, most first."""
     named: tuple[str, ...]
@@ -71,7 +71,7 @@ class IdentifiedPseudonyms:
 
     @property
     def verdict(self) -> Literal["pseudonyms", "nothing"]:
-        """What the answer rests on."""
+        """Basis of the answer."""
         return "pseudonyms" if self.named else "nothing"
 
 

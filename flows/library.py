@@ -41,7 +41,7 @@ class LibraryItem:
     enrolled: EnrolmentFact | None
     """The first enrolment in force, or the last one before it ended."""
     ended: EnrolmentFact | None
-    """Who ended its enrolment, and when; None while it is in force."""
+    """End of its enrolment, with the officer who ended it; None while it is in force."""
     used: tuple[Place, ...]
     """Releases that were decided with it, the last one first."""
 

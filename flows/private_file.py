@@ -33,7 +33,7 @@ class PrivateList(Generic[Item]):
     noun: str
     """The items in messages; also names the file and its only list."""
     otherwise: str
-    """What does not work while the file cannot be trusted."""
+    """Actions that fail while the file cannot be trusted."""
 
     @property
     def path(self) -> Path:

@@ -39,7 +39,7 @@ _OWN_CONTENT = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
-"""What Prefect's pages may load, and where they may send anything: this machine."""
+"""Sources that Prefect's pages may load from and send to: this machine only."""
 
 
 def end_with_parent(parent: int) -> None:

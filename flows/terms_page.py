@@ -83,7 +83,7 @@ def _inner(schema: Part, term: Part) -> Part | None:
 
 
 def _of_mapping(one: Part) -> Part | None:
-    """What the values of a mapping are, of names of any form or of one."""
+    """Schema of the values of a mapping, whose names are of any form or of one."""
     held = next(iter(one.get("patternProperties", {}).values()), one.get("additionalProperties"))
     return held if isinstance(held, dict) else None
 
@@ -127,7 +127,7 @@ def _range(one: Part) -> str:
 
 
 def _default(term: Part, *, required: bool) -> str:
-    """What holds where a term is not given."""
+    """Value that holds where a term is not given."""
     default = term.get("default")
     if required or default in (None, "") or isinstance(default, dict):
         return "required" if required else ""

@@ -53,7 +53,7 @@ class Token(BaseModel):
 
     @property
     def handed_in_by(self) -> str:
-        """Who hands a request in with it, as ledger and queue say; who made it has seen its text."""
+        """Actor of its requests in ledger and queue: its login, and the person who made it, who has seen its text."""
         return f"{self.login} (token {self.id}, made by {login_of(self.by)})"
 
 

@@ -58,7 +58,7 @@ class Traced:
     unmarked: tuple[str, ...]
     """Recipients of this release whose copies have no decoys."""
     without_population: str | None
-    """Why the population was not used; None where it was."""
+    """Reason that the population was not used; None where it was."""
 
 
 @contextmanager

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Assessed(dict[str, Finding[Any]]):
-    """What every assessment has found in one recipient's copy, by the assessment's name; a notebook shows its gates.
+    """Findings of every assessment of one recipient's copy, by the assessment's name; a notebook shows its gates.
 
     ``gates`` are the policy's gates on what was measured; validation, agreement and delivery are judged by ``release``.
     """
@@ -71,7 +71,7 @@ def assess(
     compare: bool = True,
     seed: int = 0,
 ) -> Assessed:
-    """What every assessment finds in one recipient's copy of a frame, by the assessment's name.
+    """Findings of every assessment of one recipient's copy of a frame, by the assessment's name.
 
     The frame is masked and generalized as the request demands, without decoys, validation or gates, and nothing is
     written. Masking and samples are drawn from ``seed``; a release draws them from its workspace's key.

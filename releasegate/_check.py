@@ -1,4 +1,4 @@
-"""What would block a release of a frame; nothing is written."""
+"""Check of a frame for errors that would block its release; nothing is written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check has found; a notebook shows it as tables."""
+    """Result of a check; a notebook shows it as tables."""
 
     passed: bool
     """Whether the data may go on to the gate."""
     failed: tuple[str, ...]
-    """What would block the release: column, expectation, number of failures."""
+    """Checks that would block the release: column, expectation, number of failures."""
     notes: tuple[str, ...]
     """Terms that have no effect, or not the effect that their author would expect."""
     _found: "CheckedRequest"
@@ -43,7 +43,7 @@ def check(
     folder: str | Path = ".",
     roots: Sequence[str | Path] = (),
 ) -> Checked:
-    """What would block a release of a frame, and what a request's author may not expect.
+    """Check a frame for errors that would block its release, and for terms that have an unexpected effect.
 
     Parameters
     ----------

@@ -285,7 +285,7 @@ def _singling_out(candidate: Candidate, top: int) -> Assessed:
 
 
 def _shown(candidate: Candidate, title: str, section: _Section, fact: Any) -> Blocks:
-    """What a report's section says of a copy. The steward sees all counts."""
+    """Findings on a copy, from its section of the report. The steward sees all counts."""
     view = _view(candidate)
     sizes = f"{view.released:,} of {view.rows_in:,} records released"
     held = f"; held: {', '.join(fact.known)}" if isinstance(fact, LinkageFact) else ""

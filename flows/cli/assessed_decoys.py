@@ -38,7 +38,7 @@ NOTE = "drawn with randomness of its own; a release has other decoys"
 def assess_decoys(
     source: CandidateSource, chosen: Sequence[str], samples: int = SAMPLES
 ) -> tuple[dict[str, Any], list[Block]]:
-    """What decoys a release could have: worked out for all recipients together, shown of the chosen ones.
+    """Decoys that a release could have: computed for all recipients together, shown for the chosen ones.
 
     Raises StageFailed if the method gives no recipient with decoys a copy, no population table counts people who are
     not in the file, or quasi-identifiers have missing values.

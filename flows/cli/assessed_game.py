@@ -157,7 +157,7 @@ def _proofs(request: ReleaseRequest, compared: _Compared) -> Iterator[str]:
 
 
 def proof_in_words(division: DivisionFact, weighed: str) -> str:
-    """How good a partition is; ``weighed`` says of whom its figures are means."""
+    """Quality of a partition; ``weighed`` names the people or records whose mean its figures are."""
     if division.exact:
         return "optimal, no recursive division pays more"
     if division.gap == 0:

@@ -63,9 +63,9 @@ class CheckedRequest:
     positions: dict[str, tuple[int, ...]]
     """Records that failed, by check, from 0."""
     masking: tuple[MaskingFact, ...]
-    """How numbers would be masked; empty where validation found what would block."""
+    """Masking of numbers as it would be; empty where validation found an error that blocks."""
     columns: ColumnsFact
-    """What released columns reveal; empty where validation found what would block."""
+    """Information that released columns reveal; empty where validation found an error that blocks."""
     notes: tuple[str, ...]
     """Terms that have no effect, or not the effect that their author would expect."""
     without_account: tuple[str, ...] = ()
@@ -292,7 +292,7 @@ def _misfit_notes(prepared: Prepared, lacks: Collection[str]) -> Iterator[str]:
 
 
 def _population_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
-    """What follows where people are not counted in a table with all quasi-identifiers."""
+    """Consequences of a population without a table of all quasi-identifiers."""
     population, records = request.population, prepared.data.total
     if population.basis is PopulationBasis.FILE:
         yield (

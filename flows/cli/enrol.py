@@ -82,9 +82,7 @@ def population(
 @enrol.command()
 @guarded("enrolment")
 def sample(
-    source: Annotated[
-        str, typer.Option(help="Who the people are, and where their number comes from.", show_default=False)
-    ],
+    source: Annotated[str, typer.Option(help="The people, and the source of their number.", show_default=False)],
     officer: AsOption,
     size: Annotated[int | None, typer.Option(help="People of the population.", min=1)] = None,
     fraction: Annotated[

@@ -103,7 +103,7 @@ def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact
 
 
 def beyond(one: Explained, reason: Reason) -> str:
-    """How far beyond its threshold a figure is, or what is left to it; nothing where that reveals a small count."""
+    """Distance of a figure beyond its threshold, or margin below it; a dash where that reveals a small count."""
     if not math.isfinite(reason.beyond) or one.is_bound(reason.gate):
         return "–"
     return _percent(reason.beyond) if reason.failed else f"{-reason.beyond + 0.0:,.1%}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RequestArgument = Annotated[Path, typer.Argument(help="The release request, a YAML document.", show_default=False)]
 DEFAULT_WORKSPACE = Path("workspace")
-"""Where nothing names another: in the current folder, or in the nearest above it that has one."""
+"""Workspace unless another is named: in the current folder, or in the nearest folder above that has one."""
 
 
 def _nearest(context: typer.Context, param: typer.CallbackParam, value: Path) -> Path:

@@ -133,7 +133,7 @@ def _mark(gate: GateResult) -> str:
 
 
 def _shown(record: DecisionRecord, standing: Standing, *, lapsed: bool) -> str:
-    """Where a release stands; a copy that was released is “approved”, as its decision was."""
+    """State of a release; a copy that was released is “approved”, as its decision was."""
     state = standing.state
     if state in _ENDED:
         return state.value

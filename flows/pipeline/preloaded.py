@@ -1,4 +1,4 @@
-"""What every stage needs, imported and read once in the process that workers are forked from."""
+"""Modules and data that every stage needs, loaded once in the process that workers are forked from."""
 
 import gc
 import os

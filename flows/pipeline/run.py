@@ -54,7 +54,7 @@ class RunTerms:
     recipients: Sequence[str]
     """Ids of the recipients."""
     decided: Sequence[str]
-    """Those to decide for: all of them, but under overrides those whose gates were overridden."""
+    """Recipients to decide for: all, or under overrides those whose gates were overridden."""
     decoys: Mapping[str, str] | None
     """``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none."""
     earlier: Mapping[str, Any]

@@ -96,7 +96,7 @@ class Workbench:
         return read_coded(self.loaded, self.run.dask)
 
     def by_columns(self, make: MadeOfColumns[Made], names: Sequence[str]) -> list[Made]:
-        """What is made of some columns each by the workers of a cluster; nothing without one."""
+        """Results of `make` for shares of the columns, each from a worker of a cluster; empty without a cluster."""
         if self.run.dask is None or not names:
             return []
         return by_columns(make, names, self.run.snapshot, self.run.snapshot_sha256, self.run.dask)
@@ -160,7 +160,7 @@ class Workbench:
         return np.random.default_rng(int.from_bytes(seed))
 
     def _once(self, kind: str, stored: Sequence[Artifact], make: Callable[[], Made]) -> Made:
-        """What is made of artifacts, kept in memory."""
+        """Object made from artifacts, kept in memory."""
         key = kind, "".join(one["sha256"] for one in stored)
         if key not in self._made:
             if kind.startswith(_CANDIDATE) and self.is_large:

@@ -32,7 +32,7 @@ SHARED = "api"
 """Login in whose name the token of `TOKEN` hands requests in."""
 SHORTEST_TOKEN = 24
 _OF_ENVIRONMENT = " (token)"
-"""What follows the login of a token of the environment."""
+"""Suffix of a login that used a token of the environment."""
 _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ID = re.compile(r"[0-9a-f]{64}")
 
@@ -95,7 +95,7 @@ def _tokens() -> dict[str, str]:
 
 
 def _bearing(tokens: RequestTokens, environment: Mapping[str, str], clock: Clock) -> Callable[..., str]:
-    """Who hands in with a caller's token: its login, and which token; others are refused."""
+    """Check of a caller's token, which returns the login and the token's kind; it refuses other callers."""
     known = {login: token for login, token in environment.items() if len(token) >= SHORTEST_TOKEN}
 
     def check(request: Request) -> str:

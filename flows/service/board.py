@@ -30,7 +30,7 @@ _KEPT = 4096
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a request's document says."""
+    """Contents of a request's document."""
 
     title: str
     requester: str
@@ -143,7 +143,7 @@ class QueuedRequests:
         )
 
     def _about(self, entry: QueuedRequest) -> _Asked:
-        """What its document says; what was noted of it where it was not kept, or cannot be read today."""
+        """Contents of its document; those noted on acceptance where it was not kept or cannot be read today."""
         try:
             return self._asked(entry.request_sha256, entry.roots)
         except (ReleasegateError, OSError):
@@ -159,7 +159,7 @@ class QueuedRequests:
 
 
 def job_terms(service: Service) -> JobTerms:
-    """Where the page's jobs find today's policy and the files of requests: as the scheduled re-assessment does."""
+    """Policy of today and folders of requests for the page's jobs: those of the scheduled re-assessment."""
     policy = service.settings.reassessment.policy
     return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
 

@@ -239,7 +239,7 @@ def _following(name: Schedule) -> Iterator[Service | None]:
 
 
 def _scheduled() -> datetime:
-    """When this run was due."""
+    """Time at which this run was due."""
     due: datetime = flow_run.get_scheduled_start_time()
     return due
 

@@ -33,7 +33,7 @@ _BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
 
 @dataclass
 class Pulse:
-    """When parts of the service last worked, by the monotonic clock, and which have problems."""
+    """Times at which parts of the service last worked, by the monotonic clock, and their problems."""
 
     last: dict[str, float] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)

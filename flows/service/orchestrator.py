@@ -76,7 +76,7 @@ class Orchestrator:
         self._started_at = time.monotonic()
         self._is_silent = False
         self.answering_since = 0.0
-        """When the server has answered again after an outage, in seconds since 1970; 0 without one."""
+        """Time of the server's first answer after an outage, in seconds since 1970; 0 without an outage."""
         self.is_ready = False
         """Whether deployments are registered and runs can be made."""
 

@@ -30,9 +30,9 @@ class OutageWatch:
     def __init__(self, service: Service, *, clock: Clock = utc_now) -> None:
         self._service, self._clock = service, clock
         self._began, self._down_at = clock(), dict[str, datetime]()
-        """When the watch began, and when it last saw each server down."""
+        """Start of the watch, and the last time at which it saw each server down."""
         self._recorded: int | None = None
-        """When the folder of ended requests had last changed, when all of them were recorded."""
+        """Last change of the folder of ended requests when all of them were recorded."""
 
     def tick(self, *, prefect_answers: bool) -> None:
         """Compare the queue with the servers as they are now."""

@@ -114,11 +114,11 @@ class QueuedRequest(BaseModel):
     verdicts: dict[str, str] = {}
     """State of the release by recipient, when last seen."""
     reason: dict[str, str] = {}
-    """Why it was refused or failed, or why its last attempt did."""
+    """Reason that it was refused or failed, or that its last attempt failed."""
     recorded: bool = False
     """Whether the ledger records the refusal or failure."""
     ended_by: str = ""
-    """Who has cancelled it, as the ledger names actors; empty where nobody has."""
+    """Person who cancelled it, as the ledger names actors; empty where nobody has."""
     finished_at: datetime | None = None
     seconds: float | None = None
     """Time of work, without waiting for reviewers."""
@@ -141,7 +141,7 @@ class QueuedRequest(BaseModel):
 
 
 def submitted_again(first: str, login: str) -> str:
-    """Who hands a request in that a login submits too: the first one, and every other login that has had a hand."""
+    """Actor of a request that a login submits again: the first login, and every other one that submitted it."""
     if login.casefold() in {login_of(first), *other_hands(first)}:
         return first
     name, _, told = first.partition(" (")
@@ -194,7 +194,7 @@ class Queue:
         return _oldest_first(self._done)
 
     def changed(self) -> tuple[int, int]:
-        """When the folders of requests without and with a verdict have last changed, in nanoseconds."""
+        """Times of the last changes of the folders of requests without and with a verdict, in nanoseconds."""
         first, last = (folder.stat().st_mtime_ns if folder.is_dir() else 0 for folder in (self._folder, self._done))
         return first, last
 

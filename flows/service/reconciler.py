@@ -72,7 +72,7 @@ class Reconciler:
     ) -> None:
         self._service = service
         self._answering_since = answering_since
-        """When the Prefect server has answered again, in seconds since 1970: runs from before may have died of that."""
+        """Time since which the Prefect server answers, in seconds since 1970: an outage may have ended earlier runs."""
         self._has_runner = has_runner
         self._queue = service.queue
         self._clock = clock

@@ -53,7 +53,7 @@ def terms_of(settings: ServiceSettings) -> dict[Schedule, tuple[str, str]]:
 
 
 class Schedules:
-    """When the schedules of a service were last followed."""
+    """Last runs of the schedules of a service."""
 
     def __init__(self, service: Service, *, clock: Clock = utc_now) -> None:
         self._service, self._clock = service, clock

@@ -1,4 +1,4 @@
-"""What people do with a decided release besides voting and revoking.
+"""Actions on a decided release besides voting and revoking.
 
 They answer for its gates, reopen it, comment on it, record its expiry, assess it again, and have it explained. Each is
 the function that the command of its name calls.

@@ -92,18 +92,18 @@ class Writing:
 
     studio: Studio
     accounts: Accounts | None = None
-    """Who may sign in, where these are not the accounts of the workspace."""
+    """Accounts that may sign in, where these are not the accounts of the workspace."""
     door: Door | None = None
     """The way in without a password."""
 
 
 @dataclass(frozen=True)
 class ServedQueue:
-    """What a service gives its pages."""
+    """Objects of the service that its pages use."""
 
     requests: RequestBoard
     terms: JobTerms
-    """Where jobs of the pages find policy and files."""
+    """Places of the policy and files that jobs of the pages use."""
 
 
 def create_app(

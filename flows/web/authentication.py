@@ -1,4 +1,4 @@
-"""Who sends a request, whether a form comes from a page of their session, and signing in and out."""
+"""Authentication: the sender of a request, forms bound to the sender's session, and signing in and out."""
 
 import re
 import secrets

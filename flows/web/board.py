@@ -67,10 +67,10 @@ class BoardRow:
     state: str
     alarms: tuple[str, ...]
     told: str
-    """What is to be said of its state, such as its stage."""
+    """Note on its state, such as its stage."""
     requested_by: str
     at: datetime
-    """When it was decided, received or last changed."""
+    """Time at which it was decided, received or last changed."""
     release: IndexedRelease | None = None
     record: str = ""
     """Address of the re-assessment that would block it; empty for none."""

@@ -32,7 +32,7 @@ _QUICK = (
 
 
 def explained(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
-    """Why a recipient's release was decided as it was, and what would change that."""
+    """Reasons for the decision on a recipient's release, and changes that would reverse it."""
     from flows.cli.explain import explained_release  # noqa: PLC0415 - imports every method
     from flows.cli.explained import rendered  # noqa: PLC0415
 

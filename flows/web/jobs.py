@@ -53,7 +53,7 @@ class Job:
     """Release id, or SHA-256 of the document."""
     recipient: str = ""
     by: str = ""
-    """Who has started it, as the ledger names actors; no part of its identity."""
+    """Person who started it, as the ledger names actors; no part of its identity."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobTerms:
-    """Where jobs find files, as the service's settings say."""
+    """Places of the files that jobs use, from the service's settings."""
 
     policy: Path | None = None
     """File with today's policy, for re-assessments; None for each request's own."""
@@ -124,7 +124,7 @@ class Jobs:
             begun.wait()
 
     def _write(self, folder: Path, job: Job, given: Mapping[str, object]) -> None:
-        """What the job is to do, in its folder, in place of its last run."""
+        """Write the job's task into its folder, in place of its last run."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / RESULT).unlink(missing_ok=True)
         (folder / STEPS).write_bytes(b"")

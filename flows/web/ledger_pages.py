@@ -85,7 +85,7 @@ class EntryView:
     text: str
     """Words of the program, with names as enrolled."""
     written: str
-    """What a person has written, to be shown as theirs."""
+    """Text that a person has written, to be shown as theirs."""
     who: str
     """The person it names; empty where it names none."""
     login: str

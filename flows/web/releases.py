@@ -77,7 +77,7 @@ class ShownRelease:
     found: Evidence
 
     def why_no_vote(self) -> str:
-        """Why the visitor has no vote on it; empty if they have one."""
+        """Reason that the visitor has no vote on it; empty if they have one."""
         if self.found.standing.state is not State.AWAITING_REVIEW:
             return "It does not await votes."
         if self.found.standing.awaits_signature:

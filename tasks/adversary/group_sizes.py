@@ -168,7 +168,7 @@ def expected_values(values: Floats, densities: Floats, external_size: int) -> Fl
 
 
 def _near(modes: Floats, odds: Floats, external_size: int) -> int:
-    """How many of ascending densities give the first one's mode a probability not far below that of their own."""
+    """Number of ascending densities that give the first one's mode a probability not far below their own mode's."""
     steepest = np.log(
         odds * (external_size - modes[0]) / (modes[0] + 1), where=modes > modes[0], out=np.zeros(len(odds))
     )

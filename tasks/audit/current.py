@@ -63,7 +63,7 @@ class CurrentCase:
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """What asks for action besides its state, the most urgent first."""
+        """Reasons for action besides its state, the most urgent first."""
         left = self.days_left
         alarms = {
             BLOCKED_TODAY: self.is_blocked_today and self.state != BLOCKED_TODAY,

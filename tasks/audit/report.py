@@ -188,7 +188,7 @@ class BlockedTodayRow(CopyRow):
     at: datetime = Field(description="Time of that re-assessment.")
     state: str
     because: tuple[str, ...]
-    next_due: date | None = Field(description="When it is to be assessed again; None where that is not recorded.")
+    next_due: date | None = Field(description="Day of the next assessment; None where it is not recorded.")
 
 
 class PastDueRow(CopyRow):
@@ -393,7 +393,7 @@ class AuditReport(Fact):
     files: tuple[FileRow, ...] = Field(description="All delivered files, since the ledger began.")
     certificates: tuple[CertificateRow, ...] = Field(description="In force at the end of the period.")
     reassessments: int = Field(description="Re-assessments that the ledger records up to the last day.")
-    reassessed: tuple[ReassessmentRow, ...] = Field(description="Those of the period.")
+    reassessed: tuple[ReassessmentRow, ...] = Field(description="Re-assessments of the period.")
     overdue: tuple[OverdueRow, ...] = Field(description="Copies whose re-assessment was due before the last day.")
     blocked_today: tuple[BlockedTodayRow, ...] = Field(
         default=(), description="Copies that may be in use and that their last re-assessment would block."

@@ -38,7 +38,7 @@ class Redaction:
     texts: Mapping[str, pd.Series] = field(repr=False)
     """Redacted text of each row of the microdata, by column; NA where there is none."""
     fact: Fact
-    """What was replaced, what remains, and how well that is done."""
+    """Replacements, remaining identifiers, and the scanner's performance."""
 
 
 @dataclass(frozen=True, eq=False)

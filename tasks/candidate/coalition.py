@@ -54,7 +54,7 @@ class Coalition:
     """One recipient's copy as a coalition sees it."""
 
     recipients: tuple[str, ...]
-    """Whose copies are pooled, in the order of the request."""
+    """Recipients who pool their copies, in the order of the request."""
     copy: Generalization
     """The recipient's copy, with the groups that are left: people, those whose own cell it is, and those listed."""
     classes: Counts

@@ -203,4 +203,4 @@ _NONE_LEFT = {
     ),
     "minimum_class_size": ("at least one class of that size", "lower the minimum class size or generalize more"),
 }
-"""What was expected and what to do where nothing is left, by the term that suppressed the last record."""
+"""Expected condition and remedy where nothing is left, by the term that suppressed the last record."""

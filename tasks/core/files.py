@@ -209,7 +209,7 @@ def opened_arrays(source: Path | IO[bytes]) -> Iterator[Mapping[str, Any]]:
 
 @contextmanager
 def saved_arrays(path: Path, stage: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """What ``save_arrays`` wrote in a stage: what JSON says about the arrays, and the arrays by name.
+    """Arrays that ``save_arrays`` wrote in a stage, by name, with the JSON about them.
 
     Raises ``StageFailed`` if the file is missing or damaged, or does not hold what the block expects.
     """

@@ -43,7 +43,7 @@ _LOOK_ALIKE = str.maketrans(
 _READ_AS = str.maketrans("ΗΜΝΥI1|0", "hmnylllo")
 """Capitals, digits and signs that are read as another letter than their small form."""
 _WHERE = re.compile(r"[^()]+ \(([^()]+)\)")
-"""What follows a login in the actor of a ledger entry."""
+"""Origin that follows a login in the actor of a ledger entry."""
 _HAND = re.compile(r"(?:made|submitted again) by ([^,]+)")
 _SPELT = ((re.compile("([aou])e"), r"\1"), (re.compile("m"), "rn"), (re.compile("w"), "vv"))
 """Letters that are written as two, or look like two."""

@@ -42,7 +42,7 @@ def secrets_taken(*others: str) -> Iterator[None]:
 
 
 def secrets_for_runs() -> dict[str, str]:
-    """What a process that runs releases must be given."""
+    """Secrets that a process that runs releases needs, by variable."""
     return {name: value for name in FOR_RUNS if (value := secret(name))}
 
 

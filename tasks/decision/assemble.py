@@ -372,7 +372,7 @@ def _lacks(prepared: Prepared, request: ReleaseRequest, name: str) -> bool:
 
 
 def _unplaced(gates: Collection[GateResult], findings: Findings) -> tuple[str, ...]:
-    """What released columns reveal, and the remedy of each, where a gate is closed for it."""
+    """Findings on released columns, with the remedy of each, where they close a gate."""
     fact, name = findings.fact(COLUMNS), Measure.COLUMNS_UNPLACED.value
     if fact is None or not any(gate.id == name and not gate.passed for gate in gates):
         return ()

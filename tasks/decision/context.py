@@ -46,7 +46,7 @@ class DecisionContext:
     supersedes: Mapping[str, Sha256] = field(default_factory=dict)
     """By recipient, the release whose place this one takes."""
     enrolments: Mapping[str, EnrolmentFact] = field(default_factory=dict)
-    """Who enrolled policy, population and register, by their place in the request."""
+    """Enrolments of policy, population and register, by their place in the request."""
     tables_sha256: Mapping[str, Sha256] = field(default_factory=dict)
     """By name, the file of each further table."""
 

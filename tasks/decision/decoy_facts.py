@@ -10,9 +10,9 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class DetectionFact(Fact):
-    """How well one classifier distinguishes decoys from real classes."""
+    """Performance of one classifier in distinguishing decoys from real classes."""
 
-    view: str = Field(description="What it sees: the file alone, with the population, and with all values.")
+    view: str = Field(description="Information that it uses: the file alone, with the population, and with all values.")
     classifier: str
     area: float = Field(description="Area under its ROC curve on classes it has not seen; 0.5 is guessing.")
     low: float = Field(description="Lower end of the 95 % interval.")
@@ -31,7 +31,7 @@ class DetectabilityFact(Fact):
         default=0, description="Relations of columns that hold in all real records, or in 99 of 100."
     )
     broken: int = Field(
-        default=0, description="Those that name a decoy more surely than planned where a record breaks them."
+        default=0, description="Relations that name a decoy more surely than planned where a record breaks them."
     )
     certainty: float = Field(
         default=0.0, description="Highest probability that a record which breaks such a relation is a decoy."
@@ -89,7 +89,7 @@ class StatisticChange(Fact):
 
 
 class StatisticsFact(Fact):
-    """How statistics of a copy differ from those of the file that it is compared with."""
+    """Differences between the statistics of a copy and those of the file that it is compared with."""
 
     columns: tuple[StatisticChange, ...]
     correlation: float | None = Field(description="Largest change of a correlation between two numbers.")

@@ -157,7 +157,7 @@ def _gate(gate: dict[str, Any]) -> dict[str, Any]:
 
 
 def _limit(limit: dict[str, Any]) -> dict[str, Any]:
-    """What is used of a limit that is kept does not seem to exceed it."""
+    """A limit, rounded so that the use of a limit that is kept does not seem to exceed it."""
     used = min(upward(limit["used"]), max(limit["limit"], limit["used"]))
     kept = None if limit["kept"] is None else downward(limit["kept"])
     return {**_up(limit), "limit": limit["limit"], "used": used, "kept": kept}

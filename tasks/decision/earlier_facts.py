@@ -14,7 +14,7 @@ class EarlierCopy(Fact):
     shares_people: bool | None = Field(
         description="Whether it has people of this copy, by their record ids; None where that could not be read."
     )
-    cannot: str = Field(default="", description="Why it could not be judged together with this copy; else empty.")
+    cannot: str = Field(default="", description="Reason that it was not judged together with this copy; else empty.")
 
     @property
     def name(self) -> str:

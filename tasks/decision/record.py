@@ -97,10 +97,10 @@ class TableFact(Fact):
     rows_in: int
     rows_out: int | None = None
     columns_in: int = Field(description="Columns of its own: keys of other tables left out.")
-    columns_out: int = Field(description="Those of them that leave.")
+    columns_out: int = Field(description="Own columns that leave.")
     within: str | None = Field(description="Table to whose rows its rows belong; None where they are of the person.")
     key: str | None = Field(description="Column that names its rows; None where it has none.")
-    key_leaves: str = Field(description="How the key leaves; empty without one.")
+    key_leaves: str = Field(description="Released form of the key; empty without one.")
 
 
 class DatasetFact(Fact):
@@ -171,12 +171,12 @@ class PopulationFact(Fact):
     distinct_tuples: int
     sampling_fraction: float = Field(description="Records over people, in the population.")
     basis: PopulationBasis = Field(
-        default=PopulationBasis.TABLE, description="What the people of a class are counted in."
+        default=PopulationBasis.TABLE, description="Basis on which the people of a class are counted."
     )
     lacks: tuple[str, ...] = Field(default=(), description="Quasi-identifiers that the table does not have.")
     size: int | None = Field(default=None, description="People of the population that the file is a sample of.")
     misfits: tuple[MisfitFact, ...] = ()
-    enrolled: EnrolmentFact | None = Field(default=None, description="Who enrolled it; None in earlier records.")
+    enrolled: EnrolmentFact | None = Field(default=None, description="Its enrolment; None in earlier records.")
 
 
 class PolicyFact(Fact):
@@ -191,7 +191,7 @@ class PolicyFact(Fact):
     reassess_days: int | None = Field(
         default=None, description="Days after which the release is assessed again; None in records of earlier versions."
     )
-    enrolled: EnrolmentFact | None = Field(default=None, description="Who enrolled it; None in earlier records.")
+    enrolled: EnrolmentFact | None = Field(default=None, description="Its enrolment; None in earlier records.")
 
     @classmethod
     def of(cls, policy: Policy, enrolled: EnrolmentFact | None = None) -> Self:
@@ -367,8 +367,8 @@ class DecisionRecord(Fact):
         exclude_if=lambda signed: not signed,
         description="Whether each vote must be signed with the reviewer's registered key; left out where not.",
     )
-    reviewers: tuple[str, ...] = Field(default=(), description="Who may review, as the policy names them.")
-    officers: tuple[str, ...] = Field(default=(), description="Who answers for overrides and revocations.")
+    reviewers: tuple[str, ...] = Field(default=(), description="Reviewers, as the policy names them.")
+    officers: tuple[str, ...] = Field(default=(), description="Officers who answer for overrides and revocations.")
     overridable: tuple[str, ...] = Field(default=(), description="Gates that an officer may override.")
     override_days: int = Field(default=30, description="Days for which an override of a gate can be used.")
     reviews: tuple[Review, ...] = ()

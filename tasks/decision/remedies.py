@@ -1,4 +1,4 @@
-"""What would open the closed gates of a blocked release, as far as its record tells.
+"""Remedies for the closed gates of a blocked release, as far as its record reveals them.
 
 Nothing is tried here, so that the first page and the terminal have it at once; ``explain`` tries changes.
 """

@@ -21,7 +21,7 @@ from tasks.ledger.entry import Entry, Event
 from tasks.request.gate import Measure
 
 OF_GATE = "gate"
-"""Whose officer has revoked a release, where the policy does not name them: any officer of the gate may."""
+"""Mark of a revocation by an officer whom the policy does not name: any officer of the gate may revoke."""
 AWAITING_SIGNATURE = "technically passed, awaiting the expert's signature"
 """Words for a release that awaits review and takes no votes yet."""
 
@@ -316,7 +316,7 @@ def _text(entry: Entry, name: str) -> str:
 
 
 def _quoted(reason: str) -> str:
-    """What a person has written, in one line and in quotation marks that it does not hold itself."""
+    """A person's text in one line, in quotation marks that it does not contain itself."""
     return "“" + " ".join(reason.split()).replace("“", '"').replace("”", '"') + "”"
 
 

@@ -90,7 +90,7 @@ def validity(decided_on: date, validity_days: int, agreement_expires: date) -> t
 
 
 def lapsed(record: DecisionRecord, today: date) -> str:
-    """Why a decision that was in favour of a release does not hold on a day; empty where it does.
+    """Reason that a decision in favour of a release does not hold on a day; empty where it does.
 
     A decision against a release holds for ever. A day before the first one means that a clock is wrong.
     """

@@ -371,7 +371,7 @@ def _dealt(
 
 
 def _no_room(problem: AssignmentProblem, demands: Sequence[Demand], ratio: int) -> ParameterError:
-    """Which offer has too little room, or that its classes bar one another, and what would give room."""
+    """Error for an offer that has too little room, or whose classes bar one another, with the remedy."""
     asked = [sum(one.decoys for one in demands if one.offer == offer) for offer in range(len(problem.offers))]
     room = [_room(problem, offer, ratio) for offer in range(len(problem.offers))]
     short = [offer for offer, number in enumerate(asked) if room[offer] < number]

@@ -1,4 +1,4 @@
-"""How likely it is that an incident hits as many decoys or kept classes of a recipient whom it does not come from.
+"""Probability that an incident from elsewhere hits as many decoys or kept classes of a recipient.
 
 **Decoys.** A decoy is hit as likely as any cell that could have been drawn in its place: with h of N comparable cells
 hit, the decoy among them, by a chance of h/N. Of n decoys of a recipient,

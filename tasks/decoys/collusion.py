@@ -46,7 +46,7 @@ def collusion(
     subsets: int = 200,
     rosters: Sequence[Roster] = (),
 ) -> tuple[CollusionFact, ...]:
-    """What recipients learn who collude in sets of every size, from one to all; by number of colluders.
+    """Knowledge of recipients who collude in sets of every size, from one to all; by number of colluders.
 
     Of a size that has more than `subsets` sets, the generator draws as many. Where some file has remainder classes,
     `rosters` has the people of each file's.

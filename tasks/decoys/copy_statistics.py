@@ -1,4 +1,4 @@
-"""How far what a recipient computes from its copy differs: means, frequencies, associations, a regression.
+"""Differences in a recipient's statistics of its copy: means, frequencies, associations, a regression.
 
 Decoys are invented values of people outside the data: they bias statistics, however little. Every change is given in
 units of the original, and beside its standard error where it has one: a change well below one standard error is
@@ -44,7 +44,7 @@ def statistics_of_copy(
     rows: NDArray[np.intp],
     decoys: Sequence[Mapping[str, str | None]],
 ) -> StatisticsFact:
-    """How the columns of a copy beside its quasi-identifiers differ from the data as collected.
+    """Differences between a copy and the data as collected, in the columns other than quasi-identifiers.
 
     `frame` is the microdata as text, `rows` the position in it of each real row of the copy, `decoys` the other rows.
     """

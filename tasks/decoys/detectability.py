@@ -79,7 +79,7 @@ class View(StrEnum):
 
 @dataclass(frozen=True)
 class Planned:
-    """What a copy's decoys are held against."""
+    """References for the decoys of a copy."""
 
     rules: Rules
     """Relations of the real records."""

@@ -285,7 +285,7 @@ class _Trial:
         return solved if fits and np.ptp(kept) <= _SHARP * max(self.spread, 1e-300) else None
 
     def _allowed(self, names: list[str], weights: Floats) -> Floats:
-        """What the rounding of the column and of those it follows from leaves open, by record."""
+        """Deviation that the rounding of the column and of those it follows from allows, by record."""
         units, search = self.search.units, self.search
         noise = _NOISE * max(float(np.abs(self.own).max()), 1.0)
         open_ = np.zeros(len(self.rows))

@@ -81,7 +81,7 @@ class DecoyManifest:
         return tuple(holder.recipient for holder in self.holders if holder.recipient is not None)
 
     def origins(self, axes: Sequence[Lineage]) -> Origins:
-        """How classes belong together; file i of version v is number v · files + i, by the version before any other."""
+        """Common origins of classes; files are numbered by version first: file i of version v is v · files + i."""
         return Origins(axes, tuple(Roster.read(text) for version in self.versions for text in version.rosters))
 
     def records_of(self, recipient: str) -> Sequence[Record]:

@@ -1,4 +1,4 @@
-"""Which classes of several copies can come from the same records, and which classes a tuple of an incident can.
+"""Origins: the classes of several copies, and of an incident's tuples, that can come from the same records.
 
 By label two classes are of the same origin if some combination of values lies in both
 (``tasks.decoys.classes.same_origin_pairs``). The cells of remainder classes hold people of other classes too, so that
@@ -98,7 +98,7 @@ def rosters_of(releases: Sequence[LinkedRelease]) -> tuple[Roster, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Origins:
-    """How classes of files and tuples of incidents belong together: by label, or by rule where there are rosters."""
+    """Common origins of classes of files and tuples of incidents: by label, or by rule where there are rosters."""
 
     axes: Sequence[Lineage]
     rosters: Sequence[Roster] = ()

@@ -48,7 +48,7 @@ class CopyToMark:
 
     @property
     def offer(self) -> tuple[str, RiskBand]:
-        """What recipients of one offer have in common."""
+        """Properties that recipients of one offer have in common."""
         return self.form, self.band
 
 

@@ -62,7 +62,7 @@ class Room:
     """Candidates as the paper has them, k ≤ |E'| < minLink: cells left over by the released classes."""
     published_people: int
     riskier: int
-    """Those of them without any original record, the suppressed ones included."""
+    """Published candidates without any original record, the suppressed records included."""
     in_band: int
     """Cells without any original record, of k people or more, whose risk factor lies in the band."""
     factors: tuple[float, ...]
@@ -111,7 +111,7 @@ class RatioCost:
     proven: bool
     """Whether no choice misses fewer."""
     why_not: str = ""
-    """Why the optimal choice is not possible."""
+    """Reason that the optimal choice is not possible."""
 
 
 def room_table(candidate: Candidate, band: RiskBand) -> tuple[Room, ...]:

@@ -235,7 +235,7 @@ class RealRecords:
 
     @cached_property
     def rules(self) -> Rules:
-        """What all released records keep to, with their groups, which a reader of the file sees."""
+        """Rules that all released records keep, with their groups, which a reader of the file sees."""
         return find_rules(self.released.columns, self.columns.kinds, self.released.groups)
 
 

@@ -24,7 +24,7 @@ _ALL_SAFE = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.NO_A
 
 @dataclass(frozen=True)
 class Crowding:
-    """How many people the classes of some copies link to, and how many cells like them are left for decoys."""
+    """Number of people whom the classes of some copies link to, and share of such cells left for decoys."""
 
     recipients: tuple[str, ...]
     people: int

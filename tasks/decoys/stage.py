@@ -88,7 +88,7 @@ def plant(
 
 
 class _Planting:
-    """What all decoys of a release are made and measured with."""
+    """Materials and measures shared by all decoys of a release."""
 
     def __init__(self, candidates: Sequence[Candidate], generators: Randomness) -> None:
         self.generators, self.first = generators, candidates[0]

@@ -150,7 +150,7 @@ class Hits:
     kept_hits: int
     """People or rows of real classes that it alone keeps."""
     kept_classes: int
-    """Those classes that were hit, of ``of_kept``."""
+    """Its kept classes that were hit, of ``of_kept``."""
     of_kept: int
     chance: float
     """Probability, 0 to 1, that an incident that is not from it hits as much, corrected for all recipients."""
@@ -174,9 +174,9 @@ class Trace:
     ordinary: int
     """Number of them that can come from real classes that several copies have."""
     ambiguous: int
-    """Those that can only come from decoys or kept classes, of several recipients."""
+    """Number of them that can only come from decoys or kept classes, of several recipients."""
     outside: int
-    """Those that can come from no class."""
+    """Number of them that can come from no class."""
     by_population: bool
     """Whether decoys were compared with cells of the population; else only with those of other holders."""
 

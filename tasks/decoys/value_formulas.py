@@ -94,12 +94,12 @@ class Formula:
     code: str | None = None
     """Column whose codes have constants of their own."""
     codes: Column = field(default_factory=lambda: np.zeros(1), repr=False)
-    """Those codes, growing."""
+    """Codes of that column, growing."""
     constants: Floats = field(default_factory=lambda: np.zeros(1), repr=False)
     """Constant of all records, or of each code; added, or multiplied in a product."""
     rounding: Rounding | None = None
     left: Floats = field(default_factory=lambda: np.zeros(1), repr=False)
-    """What the formula leaves of real values, growing; only its ends where the rounding is known."""
+    """Residuals of real values, growing; only their ends where the rounding is known."""
     noise: float = 0.0
     missing_is_nothing: bool = False
     """Whether a part that is missing counts as 0."""
@@ -143,7 +143,7 @@ class Formula:
         return np.clip(values, *self.bounds) if self.capped else values
 
     def residual(self, columns: Columns) -> Floats:
-        """What the formula leaves of each record's value, NaN where something is missing."""
+        """Difference of each record's value from the formula's, NaN where something is missing."""
         return np.asarray(columns[self.name].astype(np.float64) - self.plain(columns))
 
     def broken(self, columns: Columns) -> Flags:
@@ -202,7 +202,7 @@ def sources(name: str, kinds: Kinds) -> list[str]:
 
 
 def width(found: Formula) -> float:
-    """What a formula leaves open."""
+    """Range of the residuals of a formula."""
     return float(found.left[-1] - found.left[0])
 
 

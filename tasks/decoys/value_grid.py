@@ -61,7 +61,7 @@ class ValueGrid:
     known: Units = field(repr=False, default_factory=lambda: np.zeros(1, dtype=np.int64))
     """Values of the column, in units, growing."""
     shared: Units = field(repr=False, default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Those of them that several records have."""
+    """Values that several records have."""
 
     @classmethod
     def of(cls, values: Floats, kind: ValueKind = ValueKind.NUMBER) -> "ValueGrid | None":

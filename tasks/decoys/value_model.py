@@ -170,7 +170,7 @@ class _Leaves:
 
 @dataclass(frozen=True)
 class _ColumnModel:
-    """How one column's values are drawn."""
+    """Model that draws the values of one column."""
 
     name: str
     kind: ValueKind

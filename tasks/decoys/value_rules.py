@@ -50,11 +50,11 @@ class Fill(ValueRule, Protocol):
 
 @dataclass(frozen=True)
 class Rules:
-    """What real records keep to; decoys must, or they would be told with certainty."""
+    """Rules that real records keep. A decoy that broke one would be recognized with certainty."""
 
     every: tuple[ValueRule, ...]
     fills: tuple[Fill, ...]
-    """Those by which columns are filled in, at most one a column, each after those of its inputs."""
+    """Rules that fill in columns, at most one a column, each after those of its inputs."""
     given: Columns = field(default_factory=dict, repr=False)
     """Released groups of the decoys, which are not drawn."""
 

@@ -47,7 +47,7 @@ class OverrideFact(Fact):
 
 
 class Approval(Fact):
-    """How a release that awaited review came to be approved; beside the decision record, which stays as it was."""
+    """Approval of a release that awaited review; the decision record itself stays as it was."""
 
     schema_version: Literal["releasegate/approval/1"] = "releasegate/approval/1"
     release_id: Sha256

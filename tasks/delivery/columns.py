@@ -42,7 +42,7 @@ def dictionary_file(table: str | None) -> str:
 
 
 def column_faults(delivery: Path, record: DecisionRecord) -> Iterator[str]:
-    """Where a file, unless it is encrypted, or a dictionary of a delivery has other columns than its record says."""
+    """Differences between the record's columns and those of a delivery's file, unless encrypted, or dictionary."""
     stated = record.delivery
     files: dict[str | None, tuple[str, list[str]]] = {
         None: (stated.file if stated else "data.csv", columns_of(record)),
@@ -56,7 +56,7 @@ def column_faults(delivery: Path, record: DecisionRecord) -> Iterator[str]:
 
 
 def table_faults(hashes: Mapping[str, str], record: DecisionRecord) -> Iterator[str]:
-    """Where the files of further tables of a delivery, by the SHA-256 of each path, are other than its record says."""
+    """Differences between the record and a delivery's files of further tables, by the SHA-256 of each path."""
     tables = () if record.delivery is None else record.delivery.tables
     for one in tables:
         if hashes.get(one.file) != one.sha256:

@@ -50,7 +50,7 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
 
 
 def own_of(candidate: Candidate, name: str, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Those of some rows of the microdata that are of the table of a column."""
+    """Rows of the microdata, among some, that belong to the table of a column."""
     events = candidate.prepared.events
     if events is None or events.tables is None:
         return rows

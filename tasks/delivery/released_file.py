@@ -257,7 +257,7 @@ def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
 
 
 def as_read(path: Source) -> tuple[Callable[[str], str], Callable[[str, str], str]]:
-    """How texts of a released file and texts as collected are told to be equal; StageFailed where it cannot be read.
+    """Conversions for comparing a released file with the texts as collected; StageFailed where it cannot be read.
 
     The first function leads from a text cell of the file to the text as it was collected, the second from a column and
     a value as collected to the text that is read back, marks aside.

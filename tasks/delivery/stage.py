@@ -212,7 +212,7 @@ def dictionary(
 
 
 def _keys(request: ReleaseRequest, table: str | None) -> dict[str, object]:
-    """How the rows of a table hang together with those of others; nothing where there is one table."""
+    """Keys that link the rows of a table to those of others; nothing where there is one table."""
     if table is None:
         return {"tables": list(request.tables)} if request.tables else {}
     outer, terms = request.parent_key(table), request.tables[table]
@@ -222,7 +222,7 @@ def _keys(request: ReleaseRequest, table: str | None) -> dict[str, object]:
 
 
 def _rows(request: ReleaseRequest, *, is_csv: bool) -> dict[str, str]:
-    """How rows and people hang together, where a person can have several rows."""
+    """Relation of rows to people, where a person can have several rows."""
     person = request.dataset.person
     if person is None:
         return {}
@@ -233,7 +233,7 @@ def _rows(request: ReleaseRequest, *, is_csv: bool) -> dict[str, str]:
 
 
 def _listed(request: ReleaseRequest, name: str) -> dict[str, str]:
-    """Which values of a quasi-identifier its hierarchy lists."""
+    """Values of a quasi-identifier that its hierarchy lists."""
     if name not in request.quasi_identifiers:
         return {}
     whole = is_whole(request.attributes[name].hierarchy)
@@ -254,7 +254,7 @@ def _treatment(request: ReleaseRequest, name: str, field: FieldFact, suffix: str
 
 
 def _pseudonyms(request: ReleaseRequest, name: str) -> str:
-    """How far the pseudonyms of a column stay the same, for the recipient who joins by them."""
+    """Scope of the pseudonyms of a column, for the recipient who joins by them."""
     project, identifier = request.attributes[name].pseudonyms.project, request.identifier(name)
     others = [other for other in request.pseudonyms if other != name and request.identifier(other) == identifier]
     scope = "of this release alone" if project is None else f"the same in all your releases of {project}"

@@ -73,7 +73,7 @@ class CountIndex:
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)
     """The last methods' own cells, which do not depend on demands."""
     most_made: int = field(default=1, repr=False, compare=False)
-    """How many of these are kept."""
+    """Number of methods whose cells are kept."""
 
     @cached_property
     def people(self) -> DenseCube | SparseCube:
@@ -148,7 +148,7 @@ class Generalization:
     effective: Counts
     """People whose own cell it is, n_T."""
     listed: Counts | None = None
-    """Those of them in the external register; None without one."""
+    """People of ``effective`` who are in the external register; None without one."""
     withheld: NDArray[np.bool_] | None = None
     """Whether k-anonymity or a budget suppresses the tuple's records; None where nobody is suppressed."""
     k_anonymity: KAnonymityOutcome | None = None

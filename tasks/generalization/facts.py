@@ -8,7 +8,7 @@ from tasks.core.fact import Fact
 
 
 class BoundBy(StrEnum):
-    """What proves that no remainder classes pay more than a bound."""
+    """Proof that no remainder classes pay more than a bound."""
 
     BEST_CELLS = "best-cells"
     """Everybody in the best cell that holds enough people."""
@@ -21,7 +21,7 @@ class KAnonymityOutcome(Fact):
 
     metric: str
     levels: dict[str, int] = Field(description="Least level of each attribute at the node; local recoding has others.")
-    value: float = Field(description="What the file loses by the metric, suppressed records included.")
+    value: float = Field(description="Loss of the file by the metric, suppressed records included.")
     value_before_lifting: float = Field(description="Loss of the node, without local recoding.")
     suppressed_records: int = Field(description="By these demands; a minimum class size may suppress more.")
     lifted_records: int = Field(description="Released by local recoding though the node suppresses them.")
@@ -37,7 +37,7 @@ class DivisionOutcome(Fact):
         description="No partition into cells pays more; None where the recursion is exact."
     )
     exact: bool = Field(description="Whether no recursive partition pays more.")
-    bound_by: BoundBy | None = Field(default=None, description="How the bound of remainder classes was proven.")
+    bound_by: BoundBy | None = Field(default=None, description="Proof of the bound of remainder classes.")
 
     @property
     def gap(self) -> float:
@@ -65,4 +65,4 @@ class BudgetOutcome(Fact):
         description="By the group that matches, over the records; over the people where a partition is weighed by them."
     )
     bound: float = Field(description="No release of the same kind within the limits pays more.")
-    without_budget: float | None = Field(description="What the method pays without; None where it allows no release.")
+    without_budget: float | None = Field(description="Payoff without the budget; None if no release is allowed.")

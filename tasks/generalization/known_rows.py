@@ -1,4 +1,4 @@
-"""How many people an adversary cannot tell from a person of whose events some are known.
+"""Number of people who match a person of whose events an adversary knows some.
 
 The adversary knows that the person is in the file, the person's class, and some of the person's events: all that is
 released of a row and may be known. A person matches who is of the class and has each known event at least as often as
@@ -88,7 +88,7 @@ class _Entries:
     event: Ints
     """Event of each entry, of a number that only persons of one class share; shape (n_entries,)."""
     times: Ints
-    """How often the person has it."""
+    """Number of times that the person has it."""
 
     @classmethod
     def of(cls, classes: Ints, persons: Ints, events: Ints) -> "_Entries":

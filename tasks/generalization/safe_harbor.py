@@ -71,7 +71,7 @@ def _labels(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequ
 
 
 def _shown(leaves: Sequence[str], rule: SafeHarborRule, name: str, table: ZipTable) -> Sequence[str]:
-    """What Safe Harbor shows of each value of an attribute; a missing one stays as it is."""
+    """Form in which Safe Harbor shows each value of an attribute; a missing one stays as it is."""
     if rule is SafeHarborRule.ZIP:
         shown = {leaf: table.shown(leaf) for leaf in leaves}
         return [

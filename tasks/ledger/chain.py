@@ -175,7 +175,7 @@ class ChainCheck:
         self.head = Head(0, GENESIS)
         """The last row found right."""
         self._times: tuple[datetime | None, datetime | None] = (None, None)
-        """When the last row was decided, and the last one that says so was written."""
+        """Decision time of the last row, and writing time of the last row that states one."""
 
     @property
     def is_cut(self) -> bool:

@@ -100,7 +100,7 @@ class EndedEnrolment(Fact):
 
 
 class EnrolmentFact(Fact):
-    """Who enrolled an item that a decision rests on, and when."""
+    """Enrolment of an item that a decision rests on: the officer, and the time."""
 
     by: str | None = Field(description="The officer by name; None where the workspace's first enrolment did.")
     officer_id: str | None
@@ -167,7 +167,7 @@ class Directory:
         return tuple(self._ever.values())
 
     def ended(self, item: EnrolledItem) -> EnrolmentFact | None:
-        """Who ended the enrolment of an item, and when; None while it is in force."""
+        """End of the enrolment of an item, with the officer who ended it; None while it is in force."""
         return None if key_of(item) in self._items else self._ended.get(key_of(item))
 
     def text(self, kind: str, text_id: str, version: str, *, ended: bool = False) -> EnrolledText | None:

@@ -121,7 +121,7 @@ class Row(NamedTuple):
         return self._replace(body=body.decode().rstrip("\n")).hashed()
 
     def stated_recorded_at(self) -> object:
-        """What is stored as the time of writing; None where nothing is, as in entries of earlier versions."""
+        """Stored time of writing; None where there is none, as in entries of earlier versions."""
         return (self._stored_object() or {}).get(RECORDED_AT)
 
     def _stored_object(self) -> dict[str, Any] | None:

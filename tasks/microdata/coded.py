@@ -75,7 +75,7 @@ class Events:
     """Rows of a file where a person has several, each an event of its person."""
 
     persons: Persons
-    """Whose each row is: the position of a record."""
+    """Person of each row, as the position of a record."""
     columns: dict[str, CodedColumn] = field(default_factory=dict)
     """Released attributes of rows, their codes of shape (n_rows,)."""
     withheld: dict[str, Codes] = field(default_factory=dict)

@@ -27,7 +27,7 @@ from tasks.request.model import ReleaseRequest
 Signed = NDArray[np.signedinteger]
 Made = TypeVar("Made")
 MadeOfColumns = Callable[[pd.DataFrame, ReleaseRequest, Sequence[str]], Made]
-"""What is made of some columns of a file beside all others."""
+"""Function that makes something of some columns of a file, independently of the others."""
 CodedCells = list[tuple[Signed, pd.Series]]
 """Successive cells of a column: the number of each, −1 where missing, and the texts; some of these may be missing."""
 
@@ -79,7 +79,7 @@ def _read_piece(
 
 
 def by_columns(make: MadeOfColumns[Made], names: Sequence[str], snapshot: Path, sha256: str, dask: str) -> list[Made]:
-    """What is made of some columns each by the workers of a cluster, of a dataset that is read in pieces.
+    """Results of ``make`` for shares of the columns of a dataset read in pieces, each from a worker of a cluster.
 
     Whether a cell identifies somebody often shows only in a whole column, or in the words of other people's
     identifiers: each worker reads the file, a piece at a time, and has all of it as categories. `snapshot` is the

@@ -154,13 +154,13 @@ def read_piece(path: Path, groups: Sequence[int], names: Sequence[str], missing:
 
 @dataclass(frozen=True)
 class PartCoder:
-    """What to code of a Parquet file, piece by piece, wherever that is done."""
+    """Terms for coding a Parquet file piece by piece, on any machine."""
 
     path: Path
     names: tuple[str, ...]
     """Columns to read."""
     by_record: tuple[str, ...]
-    """Those of them that are wanted record by record, besides the quasi-identifiers."""
+    """Columns that are wanted record by record, besides the quasi-identifiers."""
     missing: tuple[str, ...]
     """Texts that mean “no value”."""
     hierarchies: Mapping[str, Hierarchy]

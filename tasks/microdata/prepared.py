@@ -404,7 +404,7 @@ def _arrays_of(
 def _columns_in(
     arrays: Mapping[str, Any], prefix: str, about: Mapping[str, Any]
 ) -> tuple[dict[str, CodedColumn], dict[str, Codes], tuple[Presence, ...]]:
-    """What ``_arrays_of`` made, and the columns that tables of people have."""
+    """Columns that ``_arrays_of`` stored, and the columns that tables of people have."""
     columns = {
         name: CodedColumn(
             arrays[f"{prefix}codes_{place}"], arrays[f"{prefix}weights_{place}"], arrays.get(f"{prefix}places_{place}")

@@ -81,7 +81,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a worker did not do its work, in one word."""
+    """Reason that a worker did not do its work, in one word."""
 
     reason: str
 

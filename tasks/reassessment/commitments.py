@@ -74,7 +74,7 @@ def not_measured(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
 
 
 def used_today(follower: Follower, people: Counts, records: Counts) -> Mapping[str, float]:
-    """What a copy uses of each limit on risk, against the adversary of the game as it would be solved today.
+    """Use of each limit on risk by a copy, against the adversary of the game as it would be solved today.
 
     `people` of today match each cell, which has so many released records; shape (n_cells,) both.
     """

@@ -31,7 +31,7 @@ from tasks.reassessment.record import (
 from tasks.request.model import Agreement, Policy, Recipient, ReleaseRequest
 
 _NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
-"""When populations of ZIP code areas of the 2020 Census came out; the table that ships with the program is of 2010."""
+"""Publication of the 2020 Census for ZIP code areas; the table that ships with the program is of 2010."""
 _AS_KEPT: Mapping[RequestFrom, str] = {
     "kept, none there": "The request is not where it lay: what is not named otherwise is that of then.",
     "kept, another of other data": "Today's request is of other quasi-identifiers or record ids: what is not named "
@@ -217,7 +217,7 @@ def _prices(then: Recipient, now: Recipient, *, shares: bool) -> str:
 
 
 def reasons(record: Reassessment) -> tuple[str, ...]:
-    """Why a copy is said to hold or not, a sentence each: the gates that have closed, then the causes.
+    """Reasons that a copy holds or does not, a sentence each: the gates that have closed, then the causes.
 
     The record is complete but for the reasons.
     """

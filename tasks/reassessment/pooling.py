@@ -68,13 +68,13 @@ class Together:
     people: Counts
     """People of the population who match all of these cells."""
     effective: Counts
-    """Those of them whom each rule gives the very cell."""
+    """People among them to whom each rule gives this very cell."""
     listed: Counts | None
     """The latter in the external register; None without one."""
     shared: int
     """Records of the first copy that some other copy has too."""
     narrowed: int
-    """Those of them whom fewer people match than match their cell in the first copy."""
+    """Shared records that fewer people match than match their cell in the first copy."""
 
 
 def held_together(

@@ -70,10 +70,10 @@ class PooledCopies(Fact):
     recipients: tuple[str, ...]
     releases: tuple[str, ...] = Field(description="This one first.")
     judged: bool
-    gates: tuple[GateComparison, ...] = Field(default=(), description="Those that can be judged of several copies.")
+    gates: tuple[GateComparison, ...] = Field(default=(), description="Gates that can be judged for several copies.")
     shared: int | None = Field(default=None, description="Records that another copy has too.")
     narrowed: int | None = Field(default=None, description="Of these, those that fewer people match than before.")
-    cannot: str = Field(default="", description="Why they could not be pooled; empty where they were.")
+    cannot: str = Field(default="", description="Reason that they could not be pooled; empty where they were.")
 
 
 class Expiry(Fact):
@@ -102,16 +102,16 @@ class ReassessmentInputs(Fact):
     record_sha256: Sha256 = Field(description="Of the decision.")
     delivered_sha256: Sha256
     request_sha256: Sha256 = Field(description="Digest of the request as it is judged today.")
-    request_from: RequestFrom = Field(description="Where policy, terms, population and register are taken from.")
+    request_from: RequestFrom = Field(description="Source of policy, terms, population and register.")
     dataset_sha256: Sha256 | None = Field(description="None where the original data were not at hand.")
     population_sha256: Sha256 | None
     external_sha256: Sha256 | None
     code: CodeFact
     in_force: bool = Field(description="Whether the agreement is in force.")
-    lapsing: tuple[str, ...] = Field(description="What ends soon or has ended, and within how many days.")
+    lapsing: tuple[str, ...] = Field(description="Terms that end soon or have ended, with the number of days.")
     others: tuple[str, ...] = Field(description="Copies of the same people, as release/recipient.")
     hindrances: tuple[str, ...] = Field(
-        description="What could not be measured, and why, copies that could not be pooled among it."
+        description="Measures that could not be taken, and copies that could not be pooled, with reasons."
     )
 
 
@@ -124,17 +124,17 @@ class Reassessment(Fact):
     organisation: str
     title: str
     released_at: datetime
-    reassessed_at: datetime = Field(description="When a re-assessment of these inputs was first made.")
+    reassessed_at: datetime = Field(description="Time of the first re-assessment of these inputs.")
     verdict: TodaysVerdict
-    before: TodaysVerdict = Field(description="What the re-assessment before it found; “holds” before the first one.")
+    before: TodaysVerdict = Field(description="Verdict of the re-assessment before it; “holds” before the first one.")
     because: tuple[str, ...]
-    causes: tuple[Cause, ...] = Field(description="What is not as it was when the release was decided.")
+    causes: tuple[Cause, ...] = Field(description="Differences from the time when the release was decided.")
     gates: tuple[GateComparison, ...] = Field(
         description="The policy's, then the limits of a budget over the whole file that age: on risk, and on the least "
         "people who match a cell."
     )
     uncertainty_then: ChanceFact | None = Field(
-        default=None, description="How probable approval was; None where no term of the recipient was uncertain."
+        default=None, description="Probability of approval; None where no term of the recipient was uncertain."
     )
     uncertainty: UncertaintyFact | None = Field(
         default=None, description="The same today, under today's terms and population; None where no term is uncertain."
@@ -159,7 +159,7 @@ class Reassessment(Fact):
     policy: PolicyFact
     policy_then: PolicyFact
     every_days: int
-    due: date = Field(description="When it was to be made.")
+    due: date = Field(description="Day on which it was due.")
     next_due: date
     inputs: ReassessmentInputs
 

@@ -60,7 +60,7 @@ def asked_today(
 
 
 def kind_of(path: Path) -> Literal["request", "policy", "population"]:
-    """What a file holds: YAML is a request if it names recipients, else a policy; anything else is a population."""
+    """Kind of a file: YAML is a request if it names recipients, else a policy; anything else is a population."""
     if path.suffix.lower() not in (".yaml", ".yml"):
         return "population"
     try:

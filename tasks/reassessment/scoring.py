@@ -99,7 +99,7 @@ class Today:
     """A copy laid on the population of today."""
 
     request: ReleaseRequest
-    """How it was made, as then; policy and terms of today. Its recipient first, and the others only
+    """Its request, with policy and terms of today. Its recipient comes first; others follow only
     where some share one representation."""
     ground: TodaysPopulation
 

@@ -135,5 +135,5 @@ def _glued(*parts: pa.Array | str) -> pa.Array:
 
 
 def _part(tokens: pa.Array, expression: str) -> pa.Array:
-    """What an expression that finds something in every token finds there."""
+    """Part of each token that an expression finds; it must find something in every token."""
     return pc.struct_field(pc.extract_regex(tokens, f"(?P<part>{expression})"), "part")

@@ -50,7 +50,7 @@ class Role(StrEnum):
 
 
 class ValueType(StrEnum):
-    """How the values of a column are read."""
+    """Type of the values of a column."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -193,7 +193,7 @@ class GroupLevels(RequestPart):
 
 
 class HierarchySource(RequestPart):
-    """Where an attribute's generalization hierarchy comes from: exactly one of the five; and whether it is a tree."""
+    """Source of an attribute's generalization hierarchy, exactly one of the five, and whether it is a tree."""
 
     file: RelativePath | None = Field(default=None, description="ARX hierarchy CSV: leaf;level 1;…;top.")
     intervals: IntervalLevels | None = Field(default=None, description="Intervals of whole numbers.")
@@ -259,7 +259,7 @@ class SafeHarborRule(StrEnum):
 
 
 class SensitivityWeights(RequestPart):
-    """How much an adversary gains by learning the attribute, and by which value (0 none, 1 most)."""
+    """Weights of an adversary's gain from learning the attribute and each of its values (0 none, 1 most)."""
 
     attribute: Probability = Field(default=1.0, description="Gain from learning it; 0 none, 1 most.")
     values: dict[str, Probability] = Field(
@@ -269,9 +269,9 @@ class SensitivityWeights(RequestPart):
 
 
 class PersonalReason(RequestPart):
-    """What somebody decided about a column, and why."""
+    """Decision about a column: who made it, and the reason."""
 
-    by: Text = Field(description="Who decided it.")
+    by: Text = Field(description="Person who made the decision.")
     because: Text = Field(description="The reason.")
 
     def __str__(self) -> str:
@@ -303,13 +303,13 @@ class PseudonymTerms(RequestPart):
     )
     identifier: Text | None = Field(
         default=None,
-        description="What it identifies: columns of one identifier have the same pseudonyms, in a file and across a "
-        "project; the column's name where not given.",
+        description="Identifier that is replaced: columns of one identifier have the same pseudonyms, in a file and "
+        "across a project; the column's name where not given.",
     )
 
 
 class DateTerms(RequestPart):
-    """Treatment of the dates of a column before they leave, and what they are dates of."""
+    """Treatment of the dates of a column before they leave, and their event."""
 
     shift: Literal["person"] | None = Field(
         default=None,
@@ -365,7 +365,7 @@ MEASURED_LANGUAGES = ("en",)
 
 
 class TextTerms(RequestPart):
-    """What a column of free text is written in."""
+    """Language of a column of free text."""
 
     language: Text = Field(
         description="Language (ISO 639-1), one in which the scanner's recall is measured: "
@@ -387,8 +387,8 @@ class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
     role: Role
-    type: ValueType = Field(default=ValueType.TEXT, description="How the values are read.")
-    description: Text | None = Field(default=None, description="What the column holds, for the reports.")
+    type: ValueType = Field(default=ValueType.TEXT, description="Type of the values.")
+    description: Text | None = Field(default=None, description="Contents of the column, for the reports.")
     of: Literal["person", "row"] = Field(
         default="person",
         description="Whether it is of the person, the same in all their rows, or of the single row (with "
@@ -430,9 +430,7 @@ class Attribute(RequestPart):
     maximum_missing_rate: Probability = Field(
         default=1.0, description="Largest share of the records that may lack a value."
     )
-    date: DateTerms | None = Field(
-        default=None, description="How dates leave, and what they are dates of (type: date)."
-    )
+    date: DateTerms | None = Field(default=None, description="Treatment of dates, and the kind of event (type: date).")
     labels: dict[str, Text] | None = Field(
         default=None,
         description="Meaning of coded values; a dictionary in clear has those of the values that are delivered.",
@@ -442,9 +440,9 @@ class Attribute(RequestPart):
         default=None, description="Form and scope of the pseudonyms (role: pseudonym)."
     )
     text: TextTerms | None = Field(default=None, description="Language of the text (role: text).")
-    confirmed: PersonalReason | None = Field(default=None, description="Who confirmed the role, and why.")
+    confirmed: PersonalReason | None = Field(default=None, description="Confirmation of the role, with the reason.")
     excused: PersonalReason | None = Field(
-        default=None, description="Who accepts that the column leaves although it reveals people, and why."
+        default=None, description="Acceptance of its release although it reveals people, with the reason."
     )
 
     @property
@@ -700,12 +698,12 @@ def _numbers(numbers: tuple[int, ...]) -> str:
 
 
 def _given(part: RequestPart, names: Iterable[str]) -> list[str]:
-    """Those of some keys that a part has a value for, each once."""
+    """Keys, among some, that a part has a value for, each once."""
     return [name for name in dict.fromkeys(names) if getattr(part, name) is not None]
 
 
 class MaskingName(StrEnum):
-    """How the values of numeric attributes are masked."""
+    """Masking method of numeric attributes."""
 
     RANK_SWAPPING = "rank-swapping"
     BUCKET_SWAPPING = "rank-swapping-p-buckets"
@@ -743,7 +741,7 @@ class Masking(RequestPart):
         "rank-swapping-p-distribution).",
     )
     reading: Literal["pair", "skip", "literal"] | None = Field(
-        default=None, description="How the partner of a swap is drawn; “pair” where not given (rank-swapping)."
+        default=None, description="Rule that draws the partner of a swap; “pair” where not given (rank-swapping)."
     )
     buckets: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="Buckets that the ranks are divided into (rank-swapping-p-buckets)."

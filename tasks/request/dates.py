@@ -33,7 +33,7 @@ def largest_shift(request: "ReleaseRequest") -> int:
 
 
 def dates_in_words(request: "ReleaseRequest", name: str) -> str:
-    """How the dates of a column leave, for a report or a dictionary; empty where no term treats them."""
+    """Released form of the dates of a column, for a report or a dictionary; empty where no term treats them."""
     terms = request.attributes[name].date
     if terms is None or not terms.treated:
         return ""
@@ -43,7 +43,7 @@ def dates_in_words(request: "ReleaseRequest", name: str) -> str:
 
 
 def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
-    """What relates the terms of dates to each other and to the rest of a request."""
+    """Rules that relate the terms of dates to each other and to the rest of a request."""
     return (
         Rule(
             "relative_to names a different attribute of type date, which is no relative date itself",

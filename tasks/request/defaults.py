@@ -1,4 +1,4 @@
-"""What a request leaves unsaid: every term that is as by default, its value, and its meaning as the models describe it.
+"""Terms that a request leaves to their defaults, with the value and the models' description of each.
 
 Terms are named by keys with dots between them, as in messages. Of columns, tables and recipients, terms of one value
 stand together, under “*” in place of their names.

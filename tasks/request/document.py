@@ -250,7 +250,7 @@ _FAULTS: dict[str, tuple[str, str, str, str]] = {
     "twice": ("a key that occurs twice", "each key once", "the key again", "keep one of them"),
     "surrogate": ("not valid Unicode", "whole characters", "half of a surrogate pair", "correct the escape"),
 }
-"""What is wrong, what was expected and got, and what to do, by fault of a node."""
+"""Error, expected and actual text, and remedy, by fault of a node."""
 
 
 def _fault_of_text(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""How to generalize: method, information loss, demands on classes, limits of the file, and recipients who share."""
+"""Policy of generalization: method, information loss, demands on classes, limits of the file, and sharing."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -19,7 +19,7 @@ _SUM = 1e-9
 
 
 class SensitiveTerm(RequestPart):
-    """What a privacy model demands of the values of one attribute in each class."""
+    """Demand of a privacy model on the values of one attribute in each class."""
 
     attribute: Text = Field(description="Attribute that the demand is of.")
 

@@ -36,7 +36,7 @@ def role_in_words(request: "ReleaseRequest", name: str | None) -> str:
 
 
 def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
-    """What relates the person column, the attributes of rows and the other terms of a request."""
+    """Rules that relate the person column, the attributes of rows and the other terms of a request."""
     return (
         Rule(
             "dataset.person must name an attribute of people with the role “direct identifier” or “pseudonym”",

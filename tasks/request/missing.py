@@ -1,4 +1,4 @@
-"""How missing values are read: as a value of their own, or as any value."""
+"""Reading of missing values: as a value of their own, or as any value."""
 
 from enum import StrEnum
 
@@ -21,7 +21,7 @@ class MissingPolicy(RequestPart):
 
     quasi_identifiers: MissingReading = Field(
         default=MissingReading.OWN_GROUP,
-        description="Who a record without the value may be: another without it (own group), or anybody with "
+        description="People who match a record without the value: others without it (own group), or everybody with "
         "its other values (any value).",
     )
     sensitive: MissingReading = Field(

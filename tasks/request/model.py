@@ -107,7 +107,7 @@ class Dataset(FileForm):
     """The microdata file."""
 
     title: Text = Field(description="Title of the data, for the reports.")
-    source: Text = Field(description="Where the data come from and under which terms.")
+    source: Text = Field(description="Source of the data, and the terms of use.")
     record_id: Text = Field(
         description="Column that names each record once; never released. Without one, the column of “person”."
     )
@@ -118,7 +118,7 @@ class Dataset(FileForm):
 
 
 class ChangesSince(RequestPart):
-    """Why people were added or removed since an earlier copy in the same hand, where these are few."""
+    """Reason for a small number of people added or removed since an earlier copy in the same hand."""
 
     release: ReleaseId = Field(description="Release id of the last earlier copy in that hand.")
     because: Text = Field(description="Reason that the reviewers judge, such as a withdrawn consent.")
@@ -157,7 +157,7 @@ class ReleaseRequest(RequestPart):
     )
     changes_since: ChangesSince | None = Field(
         default=None,
-        description="Why fewer people than the policy's least class were added or removed since an earlier copy.",
+        description="Reasons for fewer people added or removed since an earlier copy than the policy's least class.",
     )
     policy: Policy
 
@@ -633,7 +633,7 @@ class ReleaseRequest(RequestPart):
         return None if parent is None else self.key_of(parent)
 
     def identifier(self, name: str) -> str:
-        """What a column with pseudonyms identifies: columns of one identifier have the same pseudonyms."""
+        """Identifier of a column with pseudonyms: columns of one identifier have the same pseudonyms."""
         return self.attributes[name].pseudonyms.identifier or name
 
     @property

@@ -48,7 +48,7 @@ class RequestPart(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, ser_json_inf_nan="strings")
     rules: ClassVar[tuple[Rule[Any], ...]] = ()
-    """What no type states; the first that is broken is reported."""
+    """Rules that no type states; the first broken one is reported."""
 
     @model_validator(mode="after")
     def _keeps_rules(self) -> Self:
@@ -64,7 +64,7 @@ class RequestPart(BaseModel):
         """Add what follows from the values, before the rules are checked."""
 
     def _written_at(self, place: str) -> str:
-        """Where the document has what a rule names by its place in the part."""
+        """Place in the document for a place in the part that a rule names."""
         return place
 
 

@@ -97,7 +97,7 @@ class EventsPolicy(RequestPart):
     )
     people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None,
-        description="What may be known of rows that fewer people of a class match is withheld.",
+        description="Values of rows that may be known and that fewer people of a class match are withheld.",
     )
     most_rows: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None,
@@ -330,7 +330,7 @@ class Policy(RequestPart):
         default=DEFAULT_GATES,
         min_length=1,
         validate_default=True,
-        description="What a release must pass, in place of the default gates.",
+        description="Gates that a release must pass, in place of the default ones.",
     )
     validity_days: Annotated[int, Field(ge=1, le=3650)] = Field(
         default=365, description="Days for which a decision holds, never past the agreement."

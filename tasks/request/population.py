@@ -11,7 +11,7 @@ _BASES = ("path", "self", "size", "sampling_fraction")
 
 
 class PopulationBasis(StrEnum):
-    """What the people of a class are counted in."""
+    """Basis on which the people of a class are counted."""
 
     TABLE = "table"
     """A table of the population that has every quasi-identifier."""
@@ -30,7 +30,7 @@ class Population(RequestPart):
     """
 
     path: RelativePath | None = Field(default=None, description="Table of people by quasi-identifier values.")
-    source: Text = Field(description="Who the people are, and where their number comes from.")
+    source: Text = Field(description="The people, and the source of their number.")
     count: Text = Field(default="count", description="Column of the table with the number of people.")
     lacks: Annotated[tuple[Text, ...], EachOnce] = Field(
         default=(),
@@ -74,7 +74,7 @@ class Population(RequestPart):
 
     @property
     def basis(self: "Population") -> PopulationBasis:
-        """What the people of a class are counted in."""
+        """Basis on which the people of a class are counted."""
         if self.path is not None:
             return PopulationBasis.TABLE_AND_FILE if self.lacks else PopulationBasis.TABLE
         return PopulationBasis.FILE if self.self else PopulationBasis.SAMPLE
@@ -97,7 +97,7 @@ class ExternalData(RequestPart):
     path: RelativePath = Field(
         description="A column for each quasi-identifier, at the level of the data, and the counts."
     )
-    source: Text = Field(description="Where the counts come from.")
+    source: Text = Field(description="Source of the counts.")
     count: Text = Field(default="count", description="Column with the number of people listed.")
 
 

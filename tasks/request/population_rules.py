@@ -1,4 +1,4 @@
-"""What a population without a full table goes with: rules of a request that relate its population to other parts."""
+"""Rules of a request that relate a population without a full table to other parts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -123,4 +123,4 @@ POPULATION_RULES: tuple[Rule[Any], ...] = (
         fix="remove safe_harbor of the attribute, or add its column to the table",
     ),
 )
-"""What a population without a full table goes with."""
+"""Rules for a population without a full table."""

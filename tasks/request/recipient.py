@@ -298,7 +298,7 @@ class Recipient(RequestPart):
 
     id: Identifier = Field(description="Id by which commands and files name the recipient.")
     organisation: Text = Field(description="Name of the organization.")
-    purpose: Text = Field(description="What the copy is for.")
+    purpose: Text = Field(description="Purpose of the copy.")
     agreement: Agreement
     stakes: Stakes
     method: Method | None = Field(

@@ -91,7 +91,7 @@ def named_as_of_table(attributes: Iterable[str], tables: Iterable[str]) -> str |
 
 
 def table_rules() -> "tuple[Rule[ReleaseRequest], ...]":
-    """What relates the tables of a request to each other and to the dataset."""
+    """Rules that relate the tables of a request to each other and to the dataset."""
     return (
         Rule(
             "where there are tables, dataset.person names the column of the person, which every table has",

@@ -1,4 +1,4 @@
-"""What columns of free text go with: rules of a request that relate them to its other parts."""
+"""Rules of a request that relate columns of free text to its other parts."""
 
 from typing import Any
 

@@ -305,7 +305,7 @@ class ServiceSettings(RequestPart):
     counting: CountingSettings = Field(CountingSettings(), description="Counting of large files.")
     orchestrator: OrchestratorSettings = Field(OrchestratorSettings(), description="The service's own Prefect server.")
     page: PageSettings = Field(PageSettings(), description="The reviewer's page.")
-    notifications: tuple[Notification, ...] = Field((), description="Who is notified of what.")
+    notifications: tuple[Notification, ...] = Field((), description="Receivers of notifications, with kinds of news.")
     reminders: ReminderSettings = Field(ReminderSettings(), description="Reminders before a last day.")
 
 

@@ -178,7 +178,7 @@ def _public(holder_of_one: PrivateKey | x509.Certificate) -> bytes:
 
 
 def _opened(load: Callable[[bytes, bytes | None], Loaded], content: bytes, ask: Ask) -> Loaded | None:
-    """What a file holds, opened without a passphrase where that is possible; None where neither opens it."""
+    """Contents of a file, opened without a passphrase where possible; None where neither way opens it."""
     for passphrase in (lambda: None, lambda: ask().encode()):
         with suppress(TypeError, ValueError, UnsupportedAlgorithm):
             return load(content, passphrase())

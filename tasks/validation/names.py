@@ -36,7 +36,7 @@ _OF_PLACES = _array("san santa santo saint sainte sankt st sao port fort mount l
 
 
 def names(values: pd.Series, words: Words) -> Flags:
-    """Which texts hold a name of a person; False where missing. `words` are those of the texts."""
+    """Whether each text holds a name of a person; False where missing. `words` are those of the texts."""
     if not len(words.text):
         return np.zeros(len(values), dtype=np.bool_)
     ordinary, given, family = (words.listed(kind) for kind in ("ordinary-words", "given-names", "family-names"))

@@ -124,7 +124,7 @@ def identifier_words(columns: list[pd.Series], persons: npt.NDArray[np.integer] 
 
 
 def repeated(words: Words, codes: npt.NDArray[np.intp], known: IdentifierWords) -> Flags:
-    """Which records have a word of a direct identifier in their cell.
+    """Whether each record has a word of a direct identifier in its cell.
 
     `words` are those of the distinct cells of a column, made readable, and `codes` the place of each record's cell
     among them, −1 where it has none.
@@ -170,7 +170,7 @@ def _mark_own(marked: Flags, own: Integers, held: Floats, known: IdentifierWords
 
 
 def _beside(words: Words, place: Integers, holders: Integers, known: IdentifierWords) -> Flags:
-    """Which words, each with the one after it, are side by side in an identifier as well."""
+    """Whether each word and the one after it are side by side in an identifier as well."""
     size = len(known.word)
     first = np.flatnonzero(words.next_in_text & (place >= 0))
     first = first[place[first + 1] >= 0]

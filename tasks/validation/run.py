@@ -233,7 +233,7 @@ _UNMET: dict[str, Callable[..., Any]] = {
     ),
     "ExpectColumnValuesToBeUnique": lambda cells: cells.duplicated(keep=False),
 }
-"""Where the cells of a column do not meet an expectation, by its type."""
+"""Cells of a column that do not meet an expectation, by its type."""
 
 
 def evaluate(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:

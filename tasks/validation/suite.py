@@ -294,7 +294,7 @@ def _observations(request: ReleaseRequest) -> Iterator[Observation]:
 
 
 def _rest(share: float) -> float:
-    """What a share leaves, exact for it as it is written in decimal."""
+    """Complement of a share, 1 − share, exact for it as it is written in decimal."""
     return float(1 - Decimal(repr(share)))
 
 

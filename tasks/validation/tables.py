@@ -97,7 +97,7 @@ class FileTables:
 
     @cached_property
     def persons(self) -> Persons | None:
-        """Whose each row is; None where each row is a person."""
+        """Person of each row; None where each row is a person."""
         return persons_of(self.frame, self.request)
 
     @property

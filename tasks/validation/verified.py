@@ -76,7 +76,7 @@ _NATIONAL: dict[str, str] = {
 }
 """Numbers of ``stdnum`` by module, each with the forms in which it is told from other codes."""
 _WEAK = frozenset({"es.dni", "es.nie", "de.idnr", "gb.nhs", "ca.sin", "pl.pesel", "at.vnr"})
-"""Those that a code of the same form passes by chance now and then."""
+"""Numbers whose check a code of the same form passes by chance now and then."""
 _UNCHECKED = (
     (r"[A-Z]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-Z]", r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][0-9 ]{6,10}[A-D]"),
     (
@@ -88,7 +88,7 @@ _UNCHECKED = (
 
 
 def verified(values: pd.Series, kind: PatternName) -> npt.NDArray[np.bool_]:
-    """Which texts hold an identifier of a kind of ``VERIFIED``; False where missing."""
+    """Whether each text holds an identifier of a kind of ``VERIFIED``; False where missing."""
     expression, test = VERIFIED[kind]
     texts = arrow(values)
     rows = np.flatnonzero(found(texts, expression))
@@ -185,7 +185,7 @@ def _bounded(form: str) -> str:
 
 
 def _runs(expression: str, cell: str) -> Iterator[str]:
-    """What an expression finds, without the characters that bound it."""
+    """Parts of a cell that an expression finds, without the characters that bound them."""
     for one in _compiled(expression).finditer(cell):
         yield _BOUNDS.sub("", one[0])
 

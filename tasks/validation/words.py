@@ -167,13 +167,13 @@ def listed(name: str) -> pa.Array:
 
 
 def is_listed(words: pa.Array, name: str) -> Flags:
-    """Which words are in a list."""
+    """Whether each word is in a list."""
     mask: Flags = pc.is_in(words, value_set=listed(name)).to_numpy(zero_copy_only=False)
     return mask
 
 
 def among(keys: Integers, ascending: Integers) -> Flags:
-    """Which keys are among ascending ones."""
+    """Whether each key is among ascending ones."""
     if not len(ascending):
         return np.zeros(len(keys), dtype=np.bool_)
     place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)

@@ -35,6 +35,10 @@ REPLACED = {
     r"\bways in\b": "submitting requests",
 }
 """Pattern of each phrase, and what stands in its place."""
+RIDDLES = re.compile(r"(?:What|How|Whose|Those|Which)\b")
+"""Openings of docstrings and descriptions in which a clause stands for a noun."""
+MOST_RIDDLES = 61
+"""Only to be lowered."""
 
 
 def documents() -> Iterator[tuple[str, str]]:
@@ -50,13 +54,28 @@ def documents() -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 
 
-def texts() -> Iterator[tuple[str, str]]:
-    """Every string of the program, docstrings and so the help of commands among them, with its place."""
+def nodes() -> Iterator[tuple[Path, ast.AST]]:
+    """Every node of the program, with its file."""
     for folder in ("flows", "reports", "tasks", "releasegate", "deployments"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
+                yield path.relative_to(ROOT), node
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Every string of the program, docstrings and so the help of commands among them, with its place."""
+    for path, node in nodes():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield f"{path}:{node.lineno}", node.value
+
+
+def descriptions() -> Iterator[tuple[str, str]]:
+    """Docstrings of the program, those of fields among them, and descriptions of the models' terms."""
+    for path, node in nodes():
+        if isinstance(node, ast.Expr) or (isinstance(node, ast.keyword) and node.arg == "description"):
+            value = node.value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield f"{path}:{value.lineno}", value.value
 
 
 def replaced(text: str) -> list[str]:
@@ -86,3 +105,8 @@ def test_replaced_phrases_are_not_used(source: Callable[[], Iterator[tuple[str, 
 )
 def test_they_are_found_wherever_a_line_breaks(said: str) -> None:
     assert replaced(said)
+
+
+def test_descriptions_begin_with_a_noun_or_a_verb() -> None:
+    found = [(place, text.partition("\n")[0]) for place, text in descriptions() if RIDDLES.match(text)]
+    assert len(found) <= MOST_RIDDLES, found

@@ -52,7 +52,7 @@ class Term(StrEnum):
 
 
 class Trait(StrEnum):
-    """What the adversary is like: more of each but of the limit on penalties raises the worth of an attack."""
+    """Traits of the adversary. More of each makes an attack worth more, except for the limit on penalties."""
 
     PRIOR = "prior"
     DISCOUNT = "discount"

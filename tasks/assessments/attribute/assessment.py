@@ -54,7 +54,7 @@ class ValueCounts:
 
     @cached_property
     def found(self) -> Mapping[str, DisclosedValues]:
-        """What the classes disclose, by column."""
+        """Values that the classes disclose, by column."""
         values = sum(len(column.ends) for column in self.columns.values())
         tests = values * int(self.classes.max(initial=0) + 1)
         return {name: disclosed_values(self.classes, column, tests) for name, column in self.columns.items()}

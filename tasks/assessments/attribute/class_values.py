@@ -70,7 +70,7 @@ class OrderedValues:
 
 @dataclass(frozen=True)
 class DisclosedValues:
-    """What the classes of a file disclose of one sensitive column."""
+    """Disclosure of one sensitive column by the classes of a file."""
 
     disclosed: Bools
     """Whether the class of each record discloses its value; shape (n_records,)."""
@@ -85,7 +85,7 @@ class DisclosedValues:
 
 
 def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> DisclosedValues:
-    """What classes disclose of one column.
+    """Disclosure of one column by classes.
 
     Parameters
     ----------

@@ -6,11 +6,11 @@ from tasks.core.fact import Fact
 
 
 class ColumnDisclosureFact(Fact):
-    """What the classes of a file disclose of one sensitive column."""
+    """Disclosure of one sensitive column by the classes of a file."""
 
     column: str
     values: int = Field(description="Distinct values of the column.")
-    judged: int = Field(description="Those of them that are sensitive enough to be judged.")
+    judged: int = Field(description="Values that are sensitive enough to be judged.")
     width: float | None = Field(description="Width of the intervals that count as one value; None for text and dates.")
     largest_share: float = Field(description="Largest share of one judged value in a class.")
     plain_rise: float = Field(

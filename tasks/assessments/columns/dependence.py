@@ -1,4 +1,4 @@
-"""How much of one column follows from others, beyond chance.
+"""Dependence of one column on others, beyond chance.
 
 Works on integer codes and knows no roles. Every figure is of distinct pairs of values with their counts.
 """
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Dependence:
-    """How one column follows from given ones."""
+    """Dependence of one column on given ones."""
 
     share: float
     """Share of its information that they give, 0 to 1; 0 where chance alone could give as much."""

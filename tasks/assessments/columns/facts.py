@@ -67,7 +67,7 @@ class ColumnFact(Fact):
     )
     masked: bool
     numeric: bool = Field(description="Whether its values are numbers in every record, so that it can be masked.")
-    excused: str = Field(default="", description="Who accepts its release, and why; empty where nobody does.")
+    excused: str = Field(default="", description="Acceptance of its release, with the reason; empty without one.")
     findings: tuple[ColumnFinding, ...]
 
     @property
@@ -96,7 +96,7 @@ class ColumnFact(Fact):
 
 
 class ColumnsFact(Fact):
-    """What each released column reveals."""
+    """Information that each released column reveals."""
 
     columns: tuple[ColumnFact, ...]
     whole_row: dict[str, float] = Field(

@@ -38,7 +38,7 @@ _BY_MATCH = frozenset({Measure.JOURNALIST_MAXIMUM, Measure.JOURNALIST_MEAN})
 
 @dataclass(frozen=True)
 class PossibleValues:
-    """What one column leaves of one quasi-identifier."""
+    """Values of one quasi-identifier that one column leaves possible."""
 
     axis: int
     leaves: int
@@ -74,7 +74,7 @@ def whole_row_figures(
 
 
 def left_possible(candidate: Candidate, column: Codes, axis: int, *, firm: bool) -> PossibleValues:
-    """What a column leaves of a quasi-identifier: values that occur with it, and lie in the released group.
+    """Values of a quasi-identifier that a column leaves possible: those that occur with it, in the released group.
 
     If ``firm``, those that occur firmly with it alone, where any of these lies in the group.
     """

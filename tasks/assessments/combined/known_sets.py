@@ -265,7 +265,7 @@ class KnownSetTree:
         order = sorted(widths, key=lambda place: -widths[place])
         self._weights = {tuple(place for place in order if place in known): weight for known, weight in weights.items()}
         self.parts = dict.fromkeys(weights, 0.0)
-        """What each set adds to the sum of all risks, once the tree was visited."""
+        """Share of each set in the sum of all risks, once the tree was visited."""
         self._children: dict[KnownSet, list[KnownSet]] = {known: [] for known in self._weights}
         self._reach = {known: set(known[-1:]) for known in self._weights}
         self._below = {known: np.zeros(max(widths, default=0) + 2) for known in self._weights}
@@ -333,7 +333,7 @@ class KnownSetTree:
 
 
 def _each(found: dict[int, Floats], merged: Tuples, tuples: Tuples) -> dict[int, Floats]:
-    """What was found of merged secrets, for each of them."""
+    """Chances found for merged secrets, assigned to each of them."""
     own = {place: chances for place, chances in found.items() if place in tuples.secrets}
     return own | {place: found[UNKNOWN] for place in tuples.secrets if place not in merged.secrets}
 

@@ -65,7 +65,7 @@ class DatesAssessment(Assessment[DatesFact]):
     fact = DatesFact
 
     def applies(self, request: ReleaseRequest) -> bool:
-        """Where dates are shifted or relative, or a gate judges whom they find."""
+        """Whether dates are shifted or relative, or a gate judges the linkage by dates."""
         return bool(request.dated) or any(gate.measure in self.gate_measures for gate in request.policy.gates)
 
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[DatesFact]:

@@ -1,4 +1,4 @@
-"""What the calendar tells of the offsets of people: weekdays, closed days and the period of the data.
+"""Information of the calendar on people's offsets: weekdays, closed days and the period of the data.
 
 A clinic sees more people on Mondays than on Sundays and none on a holiday. Whoever knows that, and sees the shifted
 dates of a person, weighs each possible offset by Bayes' rule: the probability of an offset is in proportion to the
@@ -32,7 +32,7 @@ _NEVER = -50.0
 
 @dataclass(frozen=True)
 class OffsetKnowledge:
-    """What is learned of the offsets of a file, by somebody who knows only that none is longer than the shift."""
+    """Knowledge of the offsets of a file, for an attacker who knows only that none is longer than the shift."""
 
     people: int
     """People whose offsets were weighed."""

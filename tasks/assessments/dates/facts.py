@@ -17,7 +17,7 @@ class FoundFact(Fact):
 
 
 class OffsetFact(Fact):
-    """What weekdays, closed days and the period of the data tell of by how much people's dates are shifted."""
+    """Information on the offsets of people's dates from weekdays, closed days and the period of the data."""
 
     days: int = Field(description="Most days that a date is shifted by, to either side.")
     people: int = Field(description="People whose offsets were weighed; past 16.8 million pairs evenly spaced ones.")

@@ -104,7 +104,7 @@ class EventValues:
 
     @cached_property
     def found(self) -> dict[str, DisclosedEvents]:
-        """What classes disclose, by attribute."""
+        """Disclosure by classes, by attribute."""
         tests = sum(len(one.ends) for one in self.columns.values()) * int(self.classes.max(initial=0) + 1)
         columns = self.columns.items()
         return {name: disclosed_events(self.classes, self.owners[name], one, tests) for name, one in columns}
@@ -196,7 +196,7 @@ class EventsAssessment(Assessment[EventsFact]):
     fact = EventsFact
 
     def applies(self, request: ReleaseRequest) -> bool:
-        """Where a person can have several rows."""
+        """Whether a person can have several rows."""
         return request.dataset.person is not None
 
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[EventsFact]:

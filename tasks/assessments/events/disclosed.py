@@ -20,7 +20,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class DisclosedEvents:
-    """What the classes of a file disclose of one attribute of rows."""
+    """Disclosure of one attribute of rows by the classes of a file."""
 
     disclosed: Bools
     """Whether the class of each person discloses a value that the person has; shape (n_persons,)."""
@@ -36,7 +36,7 @@ class DisclosedEvents:
 def disclosed_events(
     classes: Ranks, persons: NDArray[np.integer], values: OrderedValues, tests: int
 ) -> DisclosedEvents:
-    """What classes disclose of one attribute of rows.
+    """Disclosure of one attribute of rows by classes.
 
     Parameters
     ----------

@@ -8,11 +8,11 @@ from tasks.core.fact import Fact
 
 
 class EventColumnFact(Fact):
-    """What the classes of a file disclose of one sensitive attribute of rows."""
+    """Disclosure of one sensitive attribute of rows by the classes of a file."""
 
     column: str
     values: int = Field(description="Distinct values of the released rows.")
-    judged: int = Field(description="Those of them that are sensitive enough to be judged.")
+    judged: int = Field(description="Values that are sensitive enough to be judged.")
     width: float | None = Field(description="Width of the intervals that count as one value; None for text and dates.")
     largest_share: float = Field(description="Largest share of the people of a class who have one judged value.")
     informed_rise: float = Field(
@@ -57,7 +57,7 @@ class EventsFact(Fact):
     attributes: tuple[str, ...] = Field(description="Released attributes of rows, in the order of the request.")
     dated: tuple[str, ...] = Field(
         default=(),
-        description="Those that leave as shifted or relative dates, whom known dates find is measured apart.",
+        description="Attributes that leave as shifted or relative dates; linkage by these is measured separately.",
     )
     levels: dict[str, int] = Field(description="Level of the hierarchy of those that are generalized.")
     withheld_rows: int = Field(

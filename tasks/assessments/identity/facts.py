@@ -18,7 +18,7 @@ class KAnonymityFact(KAnonymityOutcome):
     k: int
     suppression_limit: float
     people: int | None = Field(default=None, description="Least people who match a class; None where not demanded.")
-    demands: tuple[str, ...] = Field(description="What each class must have, in words.")
+    demands: tuple[str, ...] = Field(description="Demands on each class, in words.")
     kinds: tuple[str, ...] = Field(description="Privacy models whose papers a report cites, by their policy terms.")
     local_recoding: bool
 
@@ -40,10 +40,10 @@ class DivisionFact(Fact):
     payoff: float = Field(description="Publisher's payoff by the people in each class.")
     bound: float | None = Field(description="No division into such classes pays more; None where none was needed.")
     exact: bool = Field(description="Whether every recursive division was compared.")
-    gap: float = Field(ge=0, description="What the best division may pay more at most; 0 where exact.")
+    gap: float = Field(ge=0, description="Most that the best division may pay more; 0 where exact.")
     bound_by: BoundBy | None = Field(
         default=None,
-        description="How the bound of remainder classes was proven: by everybody's best cell, or by prices of people.",
+        description="Proof of the bound of remainder classes: by everybody's best cell, or by prices of people.",
     )
 
 
@@ -99,7 +99,7 @@ class PenaltiesFact(Fact):
     term: Literal["detection", "discount", "confirmation", "prior", "max_penalties"] = Field(
         description="Term of the adversary that the columns vary; detection is that of the first attempt."
     )
-    belief: str = Field(description="What the sequential adversary knows of groups, or that access is paid anyway.")
+    belief: str = Field(description="Knowledge of groups of the sequential adversary, or that access is paid anyway.")
     penalties: tuple[float, ...] = Field(description="Of the rows, ascending.")
     values: tuple[float, ...] = Field(description="Of the columns, ascending.")
     points: tuple[PenaltyPoint, ...] = Field(description="Row by row: all columns of the first penalty, and so on.")
@@ -255,8 +255,8 @@ class FieldFact(Fact):
     records_per_level: tuple[int, ...] = Field(default=(), description="Released records by level of generalization.")
     information_kept: float | None = Field(default=None, description="1 − loss, between 0 and 1 (quasi-identifiers).")
     treatment: str
-    confirmed: str = Field(default="", description="Who confirmed the role, and why; empty where nobody did.")
-    excused: str = Field(default="", description="Who lets the column leave although it tells of people, and why.")
+    confirmed: str = Field(default="", description="Confirmation of the role, with the reason; empty without one.")
+    excused: str = Field(default="", description="Acceptance, with the reason, of a release that reveals people.")
 
     @property
     def released(self) -> bool:
@@ -354,7 +354,7 @@ class SharingFact(Fact):
 class CoalitionFact(Fact):
     """Risk of this recipient's records from a coalition of recipients who know the rules."""
 
-    recipients: tuple[str, ...] = Field(description="Who pool their copies.")
+    recipients: tuple[str, ...] = Field(description="Recipients who pool their copies.")
     narrowed_share: float = Field(description="Share of the records whom fewer people match than in the copy alone.")
     smallest_group: int = Field(description="Least people to whom the rules give all cells of a record.")
     maximum_risk: float = Field(description="One over the latter.")
@@ -448,7 +448,7 @@ class RiskFact(Fact):
     game: GameFact
     zip_table: ZipTableFact | None = None
     coalitions: tuple[CoalitionFact, ...] = Field(
-        default=(), description="Those that the policy takes the recipient to be in."
+        default=(), description="Coalitions that the policy takes the recipient to be in."
     )
     sequential: SequentialFact | None = Field(default=None, description="None where the stage did not finish.")
     combined: CombinedFact | None = Field(default=None, description="None where the stage did not finish.")

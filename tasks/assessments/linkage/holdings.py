@@ -43,7 +43,7 @@ def known_numbers(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...
 
 
 def _numbers(names: Sequence[str], request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
-    """Those of some columns that are numbers, by their type or as they are written, and no quasi-identifiers."""
+    """Columns of numbers among some columns, by their type or as they are written, without quasi-identifiers."""
     numbers = {name for name, one in request.attributes.items() if one.type in NUMERIC}.union(prepared.numerals)
     return tuple(name for name in names if name in numbers.difference(request.quasi_identifiers))
 

@@ -113,7 +113,7 @@ class _Taught:
         return found
 
     def _given(self) -> Files | Components:
-        """What the distances are learned from: the drawn people, and their records as each other's rivals."""
+        """Files that the distances are learned from: the drawn people, and their records as each other's rivals."""
         if not self.alone:
             return mixed_components(self.held, self.drawn)
         numbers = self.held.numbers(self.drawn)

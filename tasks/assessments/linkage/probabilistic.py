@@ -29,7 +29,7 @@ _CHANGE = 1e-8
 
 @dataclass(frozen=True)
 class LevelComparison:
-    """How two values of an attribute are compared: a level for each threshold, and one for what is beyond the last.
+    """Comparison of two values of an attribute: a level for each threshold, and one for all beyond the last.
 
     Thresholds are in standard deviations of the masked attribute; ParameterError if they do not grow from 0 or above.
     """

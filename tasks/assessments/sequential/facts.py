@@ -39,7 +39,7 @@ class AdversaryFact(Fact):
     resources: tuple[ResourceFact, ...] = Field(
         default=(), description="In the order that they are consulted; none where the prior is of one, all alike."
     )
-    origins: dict[str, str] = Field(description="Where each term comes from, in words, by name of the term.")
+    origins: dict[str, str] = Field(description="Origin of each term, in words, by name of the term.")
 
 
 class ExternalFact(Fact):

@@ -38,11 +38,11 @@ class UniquenessFact(Fact):
 
 
 class SinglingOutFact(Fact):
-    """How many records a few of the released columns single out."""
+    """Records that small sets of released columns single out."""
 
     columns: int = Field(description="Columns of the largest set that was searched.")
     known: tuple[str, ...] = Field(description="Released columns that may be known.")
-    presumed: tuple[str, ...] = Field(description="Those of them of which the request does not say how likely.")
+    presumed: tuple[str, ...] = Field(description="Known columns whose probability the request does not state.")
     masked: Literal["as released", "as collected"] | None = Field(
         description="Values of masked columns that were counted; None where none is among those known."
     )

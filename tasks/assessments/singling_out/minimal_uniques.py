@@ -115,7 +115,7 @@ class _UniquesSearch:
                     yield from self.below(columns, rows[shared], number[keys[shared]], int(number[-1]) + 1)
 
     def _minimal(self, columns: Columns, alone: Rows) -> Rows:
-        """Those that no part of a set singles out; its parent does not."""
+        """Records alone by a set that no part of the set singles out; its parent does not."""
         kept = alone
         for place in range(len(columns) - 1 if len(columns) > 1 else 0):
             part = self._alone.get(columns[:place] + columns[place + 1 :], self._everybody)

@@ -24,7 +24,7 @@ class SpecialUniques:
     counts: Numbers = field(repr=False)
     """MSUs of each record, shape (n_records,)."""
     by_column: Numbers = field(repr=False)
-    """Those of them that hold each column, shape (n_columns, n_records)."""
+    """MSUs of each record that hold each column, shape (n_columns, n_records)."""
     scores: Floats = field(repr=False)
     """SUDA score of each record, shape (n_records,)."""
     column_scores: Floats = field(repr=False)

@@ -15,7 +15,7 @@ class TextAssessment(Assessment[TextFact]):
     fact = TextFact
 
     def applies(self, request: ReleaseRequest) -> bool:
-        """Where text is released, or a gate judges it."""
+        """Whether text is released, or a gate judges it."""
         return bool(request.texts) or any(gate.measure in self.gate_measures for gate in request.policy.gates)
 
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[TextFact]:

@@ -14,18 +14,18 @@ class TextColumnFact(Fact):
     replaced: dict[str, int] = Field(description="Replacements by kind.")
     residual: int = Field(description="Suspicious words that remain.")
     values_found: int = Field(description="Values of identifiers and quasi-identifiers that the texts had.")
-    values_left: int = Field(description="Those of them that the released texts still have; 0, or nothing is released.")
+    values_left: int = Field(description="Values that the released texts still have; 0, or nothing is released.")
 
 
 class ScannerFact(Fact):
-    """How well the scanner finds one kind of identifier in the measured notes."""
+    """Performance of the scanner for one kind of identifier in the measured notes."""
 
     kind: str
     planted: int
-    found: int = Field(description="Those of which no part remains.")
+    found: int = Field(description="Planted identifiers of which no part remains.")
     recall: Interval | None = Field(description="Wilson interval of found over planted; None where none are planted.")
     replaced: int = Field(description="Replacements by the kind.")
-    rightly: int = Field(description="Those of them that have a part of an identifier.")
+    rightly: int = Field(description="Replacements that have a part of an identifier.")
     precision: Interval | None = Field(description="Wilson interval of rightly over replaced; None without any.")
 
 

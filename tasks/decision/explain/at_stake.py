@@ -53,7 +53,7 @@ RISKS = frozenset(one for one in Measure if one.value.partition(".")[0] in _FAMI
 BY_CLASS = RISKS - {Measure.LINKED_MASKED}
 """Measures whose records can be identified by class."""
 POOLED = BY_CLASS - OF_ONE_COPY
-"""Those of the measures by class that coalitions see as well."""
+"""Measures by class that coalitions see as well."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
 
 
 def _by_tuple(candidate: Candidate, flags: NDArray[np.bool_]) -> Counts:
-    """Those of the released records that are flagged, by released tuple."""
+    """Number of flagged released records, by released tuple."""
     tuples = candidate.prepared.tuple_of_record[candidate.rows][flags]
     counts: Counts = np.bincount(tuples, minlength=len(candidate.released))[candidate.released].astype(np.int64)
     return counts

@@ -59,7 +59,7 @@ def trait_results(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
 
 
 def _deterred_in_vain(now: Judgement) -> str:
-    """Why the release stays blocked whatever the recipient does; empty where it need not."""
+    """Reason that the release stays blocked whatever the recipient does; empty where it need not."""
     if not now.figures:
         return NOTHING_RELEASED
     closed = [gate for gate in now.gates if not gate.passed and gate.measured is not None]
@@ -213,7 +213,7 @@ def _with_maskings(trial: Trial, changes: Changes) -> list[Flip]:
 
 
 def _with_deterrents(trial: Trial, changes: Changes) -> list[Flip]:
-    """What deters the sequential adversary beside the combination: only terms of the agreement."""
+    """Changes of the agreement alone that deter the sequential adversary, each together with the combined change."""
     whole = (*trial.renewal, *changes)
     found = deterrent_results(trial.changed(whole), trial.judge(whole), ".agreement.")
     return [named_together(replace(one, changes=(*whole, *one.changes))) for one in found if isinstance(one, Flip)]

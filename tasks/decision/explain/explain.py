@@ -214,7 +214,7 @@ def _at_stake_of(trial: Trial, gate: GateResult) -> AtStake | NotByClass:
 
 
 def _elsewhere(columns: Sequence[str]) -> str:
-    """Why no cell is at stake: the columns that reveal more of them, where it is these."""
+    """Reason that no cell is at stake, with the columns that reveal more, if any do."""
     why = "other columns or other copies add to the risk"
     if columns:
         why = f"{' and '.join(columns)} {'reveals' if len(columns) == 1 else 'reveal'} more"
@@ -279,7 +279,7 @@ def _masking(trial: Trial, numbers: Sequence[int]) -> Flip | NoFlip:
 
 
 def _masked_in_vain(trial: Trial, now: Judgement) -> str:
-    """Why no masking alone lets a blocked release pass; empty where one may."""
+    """Reason that no masking alone lets a blocked release pass; empty where one may."""
     if not now.figures:
         return NOTHING_RELEASED
     if not _MASKED_GATES.issuperset(gate.id for gate in now.gates if not gate.passed):
@@ -361,14 +361,14 @@ def _switch(trial: Trial, method: Method) -> Switch:
 
 
 def _size(flip: Flip) -> float:
-    """How far a change goes: one of a column, which changes no rule and no price, comes first."""
+    """Size of a change: one of a column, which changes no rule and no price, comes first."""
     if flip.changes[-1].where.startswith("attributes"):
         return 0.0
     return math.inf if flip.relative_change is None else abs(flip.relative_change)
 
 
 def _overridden(gates: Sequence[GateResult]) -> str:
-    """Why nothing is sought of a release that rests on overrides."""
+    """Reason that no change is sought for a release that rests on overrides."""
     facts = [gate.overridden for gate in gates if gate.overridden is not None]
     return (
         f"It rests on overrides: {' and '.join(sorted({one.officer for one in facts}))} answered for "

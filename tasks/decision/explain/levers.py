@@ -180,7 +180,7 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
 
 
 def traits(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProfile) -> tuple[Lever, ...]:
-    """What the recipient is like: prior, patience, recognition, and penalties where the agreement goes on.
+    """Levers of the recipient's traits: prior, patience, recognition, and penalties where the agreement goes on.
 
     A discount below 1 comes with a reason, which the reviewers judge.
     """

@@ -25,7 +25,7 @@ class Measured:
     figures: Figures
     estimated: frozenset[Measure] = frozenset()
     bounds: frozenset[Measure] = frozenset()
-    """Which figures are no better than what they stand for: a gate that they pass is open."""
+    """Figures that are no better than those they stand for: a gate that they pass is open."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Judgement:
     figures: Figures
     """Figures measured before a stage failed; empty where nothing can be released at all."""
     failure: str = ""
-    """Why nothing can be released: the method leaves some record no strategy, every record is suppressed, the
+    """Reason that nothing can be released: the method leaves some record no strategy, every record is suppressed, the
     adversary's plan cannot be solved, or no attack can be made."""
     estimated: frozenset[Measure] = frozenset()
-    """Which figures are estimates (``tasks.decision.explain.estimates``)."""
+    """Figures that are estimates (``tasks.decision.explain.estimates``)."""
 
     @property
     def passes(self) -> bool:
@@ -78,18 +78,18 @@ class LogOddsChange(TermChange):
 
 
 class Choice(IntEnum):
-    """Whose a term is to choose."""
+    """Parties that can choose a term."""
 
     DESIGN = 0
     """The steward's, or for the agreement to settle: method, classes, maskings, columns, penalty."""
     FACT = 1
-    """What is so: stakes, and what the recipient is like."""
+    """Nobody's: stakes, and the recipient's traits."""
     POLICY = 2
     """The organization's: thresholds of gates."""
 
 
 def choice_of(where: str) -> Choice:
-    """Whose the term at a path of the request is to choose.
+    """Party that can choose the term at a path of the request.
 
     >>> choice_of("recipients[0].stakes.gain").name, choice_of("policy.gates[1].at_most").name
     ('FACT', 'POLICY')
@@ -116,7 +116,7 @@ class Flip:
 
     @property
     def choice(self) -> Choice:
-        """Whose all of it is to choose: the policy's if a threshold is part of it, a fact if one is."""
+        """Party that can choose all its changes: the policy if one is a threshold, else nobody if one is a fact."""
         return max(choice_of(change.where) for change in self.changes)
 
     @property
@@ -139,7 +139,7 @@ class NoFlip:
     searched_to: float | str
     """Highest value tried; the present one where none above it was."""
     reason: str
-    """Why it does not, or that nothing within the range does."""
+    """Reason that it does not, or that nothing within the range does."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ class Switch:
     """Changes needed for it; with a new agreement date where the agreement has expired."""
     after: Judgement
     deterred: tuple[Flip, ...] = ()
-    """Where a blocked release would still be blocked because of the sequential adversary alone: terms that deter it
-    then, each with the method's own changes."""
+    """Terms that deter the sequential adversary, where it alone would still block the release after the switch;
+    each with the method's own changes."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class NotByClass:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one recipient's release was decided as it was, and what would change the verdict."""
+    """Explanation of the decision on one recipient's release, and changes that would reverse the verdict."""
 
     recipient: str
     verdict: Verdict
@@ -198,7 +198,7 @@ class Explanation:
     agreement: Flip | NoFlip | None = None
     """The new agreement date, where the agreement had expired on the day of the decision; else None."""
     fixed: str = ""
-    """Why no term of the request can change the verdict, such as data that failed validation; empty where one might."""
+    """Reason that no term of the request can change the verdict, such as invalid data; empty where one might."""
     games_solved: int = 0
     note: str = ""
     at_stake: tuple[AtStake | NotByClass, ...] = ()

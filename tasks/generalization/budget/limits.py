@@ -39,7 +39,7 @@ class Limit:
 
     @property
     def slack(self) -> float:
-        """What is taken for rounding; nothing of a limit that leaves no room."""
+        """Tolerance for rounding; 0 for a limit that leaves no room."""
         return SLACK * max(self.capacity, 1.0) if self.capacity > 0 else 0.0
 
 

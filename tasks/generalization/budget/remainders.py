@@ -38,7 +38,7 @@ from tasks.request.model import BudgetPolicy
 _HIGHEST = 7.0
 """Binary logarithm of the highest price: all of an attribute beside all that is released."""
 _FIRST, _LATER = (-14.0, 6), (-4.0, 4)
-"""How far prices fall at most, as a binary logarithm, and how often that is halved."""
+"""Greatest decrease of prices, as a binary logarithm, and number of times that it is halved."""
 
 
 def budgeted_remainder(
@@ -180,7 +180,7 @@ class _Search:
         return [one / most for one in lost]
 
     def per_record(self, prices: Floats) -> Floats:
-        """What one more record's worth of each attribute is worth, at prices that everybody pays."""
+        """Worth of one more record's worth of each attribute, at prices that everybody pays."""
         return np.asarray(prices * (self.alone.counts.sum() / self.records.sum()))
 
     def bound(self, node: Ints, prices: Floats) -> float:

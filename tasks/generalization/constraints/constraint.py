@@ -35,7 +35,7 @@ class PeopleCount(Protocol):
 
     @property
     def hierarchies(self) -> Sequence[Hierarchy]:
-        """Those whose axis positions make the cells."""
+        """Hierarchies whose axis positions make the cells."""
 
     def count(self, cells: Codes) -> Counts:
         """People in each cell; cells of shape (n_cells, n_attributes) in axis positions."""

@@ -27,7 +27,7 @@ K_ANONYMITY = GeneralizationMethod(
     "Optimal k-anonymity",
     "All records are generalized alike: of all combinations of levels at which every class that is left meets the "
     "policy's demands, with no more records suppressed than it allows, the one that loses least.",
-    "What a recipient gains who knows the rule is measured with the effective groups n_T. Without local recoding a "
+    "The gain of a recipient who knows the rule is measured with the effective groups n_T. Without local recoding a "
     "released cell holds exactly the people who match it; with it, those are ruled out who would have been "
     "released more specifically. No demand on the file's classes bounds the probability 1/n_p by itself; only "
     "one on the people who match does.",

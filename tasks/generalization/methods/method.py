@@ -14,7 +14,7 @@ from tasks.request.model import Method
 
 @dataclass(frozen=True)
 class Recoding:
-    """How a method generalizes anybody, by the values of the quasi-identifiers alone."""
+    """Rule by which a method generalizes anybody, by the values of the quasi-identifiers alone."""
 
     levels: Callable[[Codes], Codes]
     """Levels at which leaf codes are released; both of shape (n_tuples, n_attributes)."""
@@ -35,9 +35,9 @@ class GeneralizationMethod:
     title: str
     """In print."""
     how: str
-    """How it works, for the report."""
+    """Description of how it works, for the report."""
     promise: str
-    """What holds against a recipient who knows it, for the report."""
+    """Protection against a recipient who knows it, for the report."""
     stakes: Literal["all", "loss", "none"] = "all"
     """Stakes that the choice depends on: all, all but the benefit, or none."""
     per_record: bool = False

@@ -21,7 +21,7 @@ from tasks.microdata.tuples import radix_strides
 _WORK = 200_000_000
 """Rows times strategies that are gone through at most before the attributes are parted."""
 _OVERHEAD = 2_000
-"""What a strategy takes beside its rows, counted as rows: nearly all where rows are few and attributes many."""
+"""Work of a strategy besides its rows, counted as rows: nearly all where rows are few and attributes many."""
 _GAIN = 1e-12
 _MERGED, _ALIKE = 2**13, 0.8
 """Rows from which, and the share of them up to which, rows that lose the same from now on are made one."""
@@ -48,7 +48,7 @@ class Cells(NamedTuple):
     cell: Ints
     """Cell of each of these rows, numbered from 0 without gaps."""
     lost: Floats
-    """What each of these rows loses in the attributes gone through."""
+    """Loss of each of these rows in the attributes gone through."""
 
 
 def best_cells(problem: RemainderProblem, node: Ints) -> BestCells:
@@ -83,12 +83,12 @@ class CellSearch:
     limit: int
     """Rows and overhead, times strategies after which the search ends."""
     known: Floats | None = None
-    """What each row loses as far as is known, lowered by the search. If given, only cells that lower it are found.
+    """Loss of each row as far as is known, lowered by the search. If given, only cells that lower it are found.
 
     Rows that no cell can part any more are then made one, so that the rows of a cell need not be the problem's.
     """
     overhead: int = 0
-    """What a strategy takes beside its rows, counted as rows."""
+    """Work of a strategy besides its rows, counted as rows."""
     work: int = 0
     """Rows and overhead, times strategies, so far."""
 
@@ -198,7 +198,7 @@ class CellSearch:
 
     @cached_property
     def _withheld(self) -> list[Floats]:
-        """What each row loses where the attributes from each place on are withheld."""
+        """Loss of each row where the attributes from each place on are withheld."""
         losses, rows = [np.zeros(len(self.problem.codes))], np.arange(len(self.problem.codes))
         for axis in reversed(self.axes[1:]):
             losses.append(losses[-1] + self._of(rows, axis, self.problem.hierarchies[axis].n_levels - 1))

@@ -28,7 +28,7 @@ _WORK = 2**23
 _ROUNDS = 4, 40
 """Least and most rounds; with work for fewer there is no bound."""
 _LOWERED, _LESS = 0.04, 0.85
-"""What all prices are lowered by in the first round, and how much that is of itself a round later."""
+"""Reduction of all prices in the first round, and its factor from one round to the next."""
 _SETTLED = 1
 """Rounds at last in which no price is lowered."""
 _TOGETHER = 2**13
@@ -59,15 +59,15 @@ def priced_bound(problem: RemainderProblem, node: Ints) -> float | None:
 
 @dataclass(frozen=True)
 class _Excess:
-    """What the people of each cell for whom it pays most, at least a class of them, keep in it beyond their prices.
+    """Excess of each cell: the gain beyond prices of the people for whom it pays most, at least a class of them.
 
     Nothing where that is below 0.
     """
 
     taken: Floats
-    """How many of each row these are; none of cells in which nobody keeps more than they cost."""
+    """Number of these people of each row; 0 for cells in which nobody keeps more than they cost."""
     worth: Floats
-    """What they keep beyond their prices, by cell."""
+    """Excess by cell."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class RemainderProblem:
     least_records: int = 0
     """Least records of a class that has any."""
     factors: Floats | None = None
-    """What a loss counts for each row and attribute, in the bound alone; once everywhere where not given."""
+    """Factor of a loss for each row and attribute, in the bound alone; 1 everywhere where not given."""
 
     @cached_property
     def lattice(self) -> Lattice:

@@ -53,7 +53,7 @@ class FileGroups:
     people: Counts
     """People of each distinct group whose own cell it is, n_T; shape (n_groups,)."""
     listed: Counts | None
-    """Those of them in the register; None without one."""
+    """People among these who are in the register; None without one."""
     records: Counts
     """Released records of each."""
     kept: float

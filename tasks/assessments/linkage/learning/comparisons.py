@@ -1,4 +1,4 @@
-"""How records differ from the masked records they may be linked to, and the learning problem that this makes.
+"""Comparisons of records with the masked records they may be linked to, and the learning problem they make.
 
 Rivals are the masked records whose comparison with a record's own can decide whether it is linked. Maximise Σ credit_i
 over the records i with w·Δ_ij > 0 for all rivals j, where Δ_ij = φ_ij − φ_ii (Torra 2016, slide 33, whose K_i is 1 for

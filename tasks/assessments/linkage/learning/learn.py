@@ -252,7 +252,7 @@ class Learned:
     out_of_sample: Linkage | None
     """Links of the intruder's other records, None where it was learned from all."""
     certificate: Certificate | None
-    """How far from the best of its family it may be, None where that was not asked for or nothing is learned."""
+    """Greatest distance from the best of its family; None where that was not asked for or nothing is learned."""
 
 
 def learn(
