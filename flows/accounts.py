@@ -74,7 +74,7 @@ class ProviderIdentity(BaseModel):
 
 
 class BoundIdentity(ProviderIdentity):
-    """An identity of a provider and the person that it has signed in first, and signs in ever after."""
+    """An identity of a provider, bound permanently to the person of its first sign-in."""
 
     person: str
     """Id of the enrolled person."""
@@ -103,13 +103,13 @@ class Account(BaseModel):
     identity: ProviderIdentity | None = None
     """At the identity provider, where their first sign-in made the account."""
     must_change: bool = False
-    """Whether its password was made by somebody else, and counts for choosing another one alone."""
+    """Whether somebody else made its password, which then only serves to choose another one."""
     counts_until: datetime | None = None
     """End of such a password."""
     disabled: bool = False
     """Whether an officer has disabled it."""
     disablings: int = 0
-    """Times that it was disabled, each of which ended its sessions."""
+    """Number of times that it was disabled; each ended its sessions."""
 
     @field_serializer("duties")
     def _sorted(self, duties: frozenset[Duty]) -> list[str]:
@@ -126,7 +126,7 @@ class Account(BaseModel):
 
     @property
     def is_open(self) -> bool:
-        """Whether its holder may sign in: not once it is disabled, or the identity provider gives them no role."""
+        """Whether its holder may sign in: it is not disabled, and an identity provider still gives them a role."""
         return bool(self.duties) and not self.disabled
 
     def is_too_late(self, now: datetime) -> bool:
@@ -154,7 +154,7 @@ class Accounts:
 
     @cached_property
     def _decoy(self) -> str:
-        """A hash of no account's password."""
+        """Hash of a password that no account has."""
         return HASHER.hash(secrets.token_hex(16))
 
     def all(self) -> tuple[Account, ...]:
@@ -450,7 +450,7 @@ class Accounts:
 
 
 def without_account(accounts: Sequence[Account], directory: Directory, names: Iterable[str]) -> tuple[str, ...]:
-    """Of some people, by id or name, those who have no account; all who are not enrolled among them."""
+    """People, by id or name, who have no account, those who are not enrolled included."""
     held = {one.person for one in accounts if one.person}
     named = [one.name for one in accounts if not one.person]
 

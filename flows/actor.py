@@ -32,7 +32,7 @@ class SteadyClock:
         return now
 
     def checked(self) -> datetime:
-        """The time; StageFailed if the clock was set back meanwhile, since agreements that have ended would hold."""
+        """The time; StageFailed if the clock was set back meanwhile, since expired agreements would hold again."""
         now = self()
         if now < self._latest:
             raise StageFailed(

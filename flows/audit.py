@@ -3,7 +3,7 @@
 The steps of one call:
 
 1. Check the days and the folder to write.
-2. Examine the ledger: verify all of it, and read it, of one state. A broken ledger is audited too; the report says so.
+2. Examine the ledger: verify and read all of it, in one state. A broken ledger is audited too; the report says so.
 3. Compute the report from the rows alone; no bundle is opened.
 4. Write the files into a hidden folder beside the target, then move it to its place.
 """

@@ -30,12 +30,12 @@ UNDER_WAY = frozenset({BoardState.QUEUED, BoardState.RUNNING, BoardState.CANCELL
 
 
 REASON = ("what", "where", "expected", "got", "fix", "problems")
-"""Parts of a refusal or failure, in the order in which they are told."""
+"""Parts of a refusal or failure, in the order in which they are shown."""
 
 
 @dataclass(frozen=True)
 class BoardRecipient:
-    """A recipient that a request names; what is not known of it is empty."""
+    """A recipient that a request names; unknown fields are empty."""
 
     id: str
     organisation: str
@@ -103,9 +103,9 @@ class BoardRequest:
 
 
 def ended_undecided(entries: Iterable[Entry]) -> tuple[BoardRequest, ...]:
-    """Requests of a ledger that ended without a decision, each as its last attempt did, such as those of the command.
+    """Requests in a ledger that ended without a decision, each by its last attempt, such as those of the command.
 
-    Those that a queue has ended are among its own.
+    A queue lists the requests that it has ended itself.
     """
     from tasks.audit.history import text, texts  # noqa: PLC0415 - imports every fact, which the runner does without
 

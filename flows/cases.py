@@ -58,7 +58,7 @@ class ReleaseCase:
     def refused(
         self, what: str, expected: str, got: str = "", fix: str = "a new request is a new release"
     ) -> StageFailed:
-        """Error of an action that the release does not allow now; it got what its standing says where not given."""
+        """Error for an action that the release does not allow now; `got` is its present standing where not given."""
         where = f"release to {self.recipient}"
         return StageFailed(what, where=where, expected=expected, got=got or self.standing.why, fix=fix)
 
@@ -74,7 +74,7 @@ class OpenRelease:
     cases: Mapping[str, ReleaseCase]
     """By recipient."""
     now: datetime
-    """Time of what is done to it."""
+    """Time of the action on it."""
 
     def case(self, recipient: str | None) -> ReleaseCase:
         """The case of a recipient, or the only one.
@@ -259,7 +259,7 @@ def wait_and_settle(workspace: Workspace, ledger: Ledger, release_id: str) -> No
 
 
 def _is_past_delivery(case: ReleaseCase, now: datetime) -> bool:
-    """Whether neither votes nor an officer can bring about a delivery any more."""
+    """Whether neither votes nor an officer can lead to a delivery any more."""
     ended = case.standing.state in {State.EXPIRED, State.REVOKED, State.SUPERSEDED}
     blocked = case.standing.state is State.BLOCKED and case.record.decision is not Verdict.BLOCKED
     return ended or (blocked and is_over(case.record.valid_until, utc_day(now)))

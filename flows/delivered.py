@@ -1,4 +1,4 @@
-"""Released copies as they were released, read again: records, files, and what was kept of them."""
+"""Released copies as they were released, read again: records, files, and the data kept of them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class ReleasedCopy:
 
     @cached_property
     def delivered(self) -> Delivered:
-        """Its bytes, and what was kept of it."""
+        """Its bytes, and the data kept of it."""
         return read_delivered(self.workspace, self.record, str(self.left.released.body["output_sha256"]))
 
     def loaded(self, roots: Sequence[Path] = ()) -> LoadedRequest:

@@ -1,9 +1,9 @@
-"""Copies that have left, by the ledger alone: which there are, and in whose hands.
+"""Released copies and their holders, by the ledger alone.
 
-Copies are in one hand that went to one recipient, to recipients of one organisation, or to recipients who are taken to
-share theirs. Whether two copies are of the same people is told by the keyed names that are kept with them; the ledger
-tells it as well where data are the same by SHA-256, or where one release continues or supersedes the other or names it
-among the recipient's earlier ones.
+Copies are in one hand if they went to one recipient, to recipients of one organisation, or to recipients who are taken
+to share theirs. The keyed names kept with two copies show whether they are of the same people; so does the ledger where
+data have the same SHA-256, or where one release continues or supersedes the other or names it among the recipient's
+earlier ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,13 +49,13 @@ class Departures:
         }
         found = {(str(one.release_id), str(one.recipient)): one for one in ledger.entries(event=Event.RELEASED)}
         self.copies = tuple(Left(release, recipient, entry) for (release, recipient), entry in found.items())
-        """In the order of release; one that was released twice, as after an override, counts once."""
+        """Copies in the order of release; one that was released twice, as after an override, counts once."""
         revoked = {(str(one.release_id), str(one.recipient)) for one in ledger.entries(event=Event.REVOKED)}
         self.held = tuple(one for one in self.copies if (one.release_id, one.recipient) not in revoked)
         """Copies that were not revoked. Recipients still hold superseded and expired ones."""
 
     def one_hand(self, recipients: Iterable[str], organisation: str = "") -> frozenset[str]:
-        """Ids of the recipients that are one with some: the same id, or the same organisation under another."""
+        """Ids of the recipients in one hand with some: those ids, and others of the same organisations."""
         ids = frozenset(recipients)
         organisations = {self._organisation(one) for one in self.copies if one.recipient in ids}
         organisations |= {person_key(organisation)} if organisation else set()
@@ -159,11 +159,11 @@ def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> 
 
 
 class HandChanged(StageFailed):
-    """Another copy has left to the same hand since a release was compared with those that had."""
+    """Another copy was released to the same hand since a release was compared with earlier ones."""
 
 
 def check_hand(ledger: Ledger, record: DecisionRecord) -> None:
-    """Refuse a copy beside which another was released to the same hand since it was compared.
+    """Refuse a copy if another one was released to the same hand since the comparison.
 
     Call it within the transaction that records its release. Raises HandChanged if there is such a copy.
     """

@@ -51,7 +51,7 @@ class SignedDetermination:
 def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Credentials]) -> SignedDetermination:
     """Sign a recipient's determination.
 
-    The action is that of the person who submits the signature; the ledger has the login alone where it has no name.
+    The action is that of the person who submits the signature; the ledger has only the login where no name is given.
     `read_credentials` reads key and certificate once the release is found to be in order.
     Raises BadInput if the certificate cannot sign, has signed this determination already, or the recipient is not
     named; StageFailed if the release has ended, or the outcome would not verify; TamperingFound if bundle, ledger or

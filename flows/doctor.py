@@ -37,7 +37,7 @@ class Condition:
     remedy: str = ""
     """Remedy where it does not hold; empty where it does."""
     required: bool = True
-    """Whether no release can be made without it."""
+    """Whether every release needs it."""
 
     @property
     def fails(self) -> bool:
@@ -75,7 +75,7 @@ def _packages() -> Condition:
 
 
 def _required() -> Iterator[tuple[str, str]]:
-    """Each package that no release can be made without: its name, and the requirement; none of them has a marker."""
+    """Requirement of each package that every release needs, by name; none has a marker."""
     for requirement in metadata.requires("releasegate") or ():
         name = _NAME.match(requirement)
         if name is not None and ";" not in requirement:

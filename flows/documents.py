@@ -3,8 +3,8 @@
 A person who can rewrite the ledger can also rewrite the workspace's bundles, but not a signed determination in an
 auditor's hands.
 
-Certificates are checked as of the day that is asked for; or else of the ledger's entry of this signature, which was
-written while the certificate was in force; or else as of now, since only the signer states when it was signed.
+Certificates are checked as of the day that is asked for; else as of the ledger's entry of this signature, which was
+written while the certificate was in force; else as of now, since only the signer states the time of signing.
 """
 
 import hashlib

@@ -168,7 +168,7 @@ def bound_socket(port: int | None) -> socket.socket:
 def spawn(
     home: Path, log: str, script: str, environment: Mapping[str, str], *descriptors: int
 ) -> "subprocess.Popen[bytes]":
-    """Start a child in a session of its own, with a pipe that closes when this process ends; Ctrl-C reaches it not."""
+    """Start a child in a session of its own, with a pipe that closes with this process; Ctrl-C does not reach it."""
     with os.fdopen(os.open(home / log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and file
             [sys.executable, "-P", str(FLOWS / script), *(str(one) for one in (*descriptors, os.getpid()))],
@@ -270,7 +270,7 @@ def _serving(listening: socket.socket, api_url: str, home: Path) -> Iterator[Non
     import uvicorn  # noqa: PLC0415
     from prefect.server.api import server as api  # noqa: PLC0415
 
-    # Every router that a request passes by is built, which takes longer than all else where the asked ones come last.
+    # A request builds every router that it tries: this takes longer than all else unless those asked for come first.
     routers = sorted(api.API_ROUTERS, key=lambda router: router.prefix not in _ASKED_FIRST)
     api.API_ROUTERS = tuple(routers)  # type: ignore[assignment]  # a tuple of 30
     server = uvicorn.Server(uvicorn.Config(api.create_app(ignore_cache=True), log_config=None, lifespan="on"))
@@ -304,7 +304,7 @@ class _LogFile(logging.FileHandler):
 
 @contextmanager
 def _log_file(path: Path) -> Iterator[None]:
-    """Write what the server's libraries warn of to a file of the user's own."""
+    """Write warnings of the server's libraries to a file that only the user can read."""
     path.touch(mode=0o600)
     handler = _LogFile(path)
     loggers = [logging.getLogger(name) for name in _SERVER_LOGGERS]

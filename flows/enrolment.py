@@ -101,7 +101,7 @@ def first_enrolment(workspace: Workspace, ledger: Ledger, items: Sequence[Enroll
 def check_enrolled(directory: Directory, loaded: LoadedRequest, inputs: Inputs) -> dict[str, EnrolmentFact]:
     """Enrolments of a request's policy, population and register, by their place in the request.
 
-    Raises BadInput if one of them is not as enrolled, or nobody but the requester has enrolled it: who asks does not
+    Raises BadInput if one of them is not as enrolled, or nobody but the requester has enrolled it: requesters do not
     set the terms. Only the first enrolment of a workspace may be the requester's, as nobody else is there.
     """
     request, found = loaded.request, dict[str, EnrolmentFact]()
@@ -149,7 +149,7 @@ def _enrolled_sample(
 ) -> dict[str, EnrolmentFact]:
     """Enrolment of a population without a table.
 
-    Its size lets estimated risks pass or not, and a file that has everybody knows how large each group is.
+    Its size decides whether estimated risks pass; a file of everybody gives the size of each group.
     """
     stated = sample_item(loaded.request.population)
     if stated is None:

@@ -60,7 +60,7 @@ from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request, open_snapshot, take_snapshot
 
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
-"""Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
+"""Makes a context with a runner of the pipeline, from the orchestrator's home and the folder of a run's results."""
 
 _LONGEST_WAIT = 3600.0
 """Seconds to wait for another process that works on the same release."""
@@ -79,9 +79,9 @@ class Outcome:
     repeated: bool
     """Whether it had been decided before; then nothing was done again."""
     standings: Mapping[str, Standing] = field(default_factory=dict)
-    """By recipient, where the release stands now: later votes, revocations and the calendar included."""
+    """Present standing of the release by recipient, after later votes, revocations and expiry."""
     lapsed: Mapping[str, str] = field(default_factory=dict)
-    """By recipient, why a decision made before no longer holds; what was delivered under it stays where it is."""
+    """Reason, by recipient, that an earlier decision no longer holds; files delivered under it stay where they are."""
     positions: Path | None = None
     """Row positions of validation failures, for the steward alone; None where nothing failed."""
 
@@ -156,7 +156,7 @@ def run_release(
 
     `workspace_root` is a workspace; `roots` are folders beside the request's own that it may name files in; `engine`
     runs the pipeline; `dask` is the address of a running Dask scheduler whose workers read, count and validate the
-    file, on which not a bit of the release depends; `enrol` begins a workspace where there is none, and makes its first
+    file, without any effect on the release; `enrol` begins a workspace where there is none, and makes its first
     enrolment where nothing is enrolled. The outcome has one decision record a recipient, blocked ones included.
     Raises BadInput if request or data cannot be used, or change before they are copied, or policy, population or
     register are not those enrolled: only a ledger entry is written then. Raises StageFailed if a stage fails that all
@@ -210,7 +210,7 @@ def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | No
                 except HandChanged:
                     if not left:
                         raise
-                    step("another copy has left to the same hand: judging this one beside it")
+                    step("another copy was released to the same hand: judging this one with it")
     except ReleasegateError as error:
         # A disk that has run full shows in many ways, most of them in the orchestrator.
         full = isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM
@@ -255,7 +255,7 @@ def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> t
 
 
 def _earlier_copies(call: _GateCall) -> dict[str, Any]:
-    """Earlier copies in the hands of the recipients; what others are still delivering is waited for."""
+    """Earlier copies in the hands of the recipients; waits for copies that others are still delivering."""
     found = copies_in_hand(call.ledger, call.loaded.request, call.release_id)
     for release in sorted({copy["release"] for one in found.values() for copy in one["copies"]}):
         wait_and_settle(call.workspace, call.ledger, release)
@@ -340,7 +340,7 @@ def _no_longer(case: ReleaseCase, today: date) -> str:
 
 
 def _check_overrides(call: _GateCall) -> None:
-    """Verify the blocked releases whose overrides are to be used, and that these say what was recorded there."""
+    """Verify the blocked releases whose overrides are to be used, and compare the overrides with their records."""
     workspace, ledger = call.workspace, call.ledger
     if call.release_id != call.named.inputs and not call.named.overrides:
         raise StageFailed(
@@ -392,9 +392,9 @@ def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
 def _recorded(
     ledger: Ledger, clock: Clock, loaded: LoadedRequest | None = None, name: str | None = None
 ) -> Iterator[None]:
-    """Record an error of the block, which concerns no release yet, with whom it concerns once the request is read.
+    """Record an error of the block, before any release exists, with the people concerned once the request is read.
 
-    `name` is the release that would have come of it.
+    `name` is the id that the release would have had.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""Pseudonyms of an incident: whose copy they are of, and for whom they stand, by the sealed crosswalks of a release.
+"""Pseudonyms of an incident: their copy, and the people they stand for, by the sealed crosswalks of a release.
 
-Two recipients have no pseudonym in common but for numbers from 1, so that one names the copy that it is of. Identifiers
-are written to a private file alone, where that is asked for; the ledger records it before.
+Two recipients have no pseudonym in common, except numbers from 1, so that a pseudonym names the copy it comes from.
+Identifiers are written only to a private file, and only if that is asked for; the ledger records it first.
 """
 
 import csv
@@ -36,7 +36,7 @@ class PseudonymIncident:
     column: str
     """Its column of pseudonyms, named as in the release; of several tables also as table.column."""
     to: Path | None = None
-    """New file that identifiers are written to; None where none are asked for."""
+    """New file for the identifiers; None where none are asked for."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class IdentifiedPseudonyms:
     column: str
     incident_sha256: str
     pseudonyms: int
-    """Different ones in the incident."""
+    """Different pseudonyms in the incident."""
     unknown: int
     """Different pseudonyms that are in no copy."""
     hits: tuple[PseudonymHits, ...]
-    """Of each recipient who has any, most first."""
+    """Hits of each recipient who has any, most first."""
     named: tuple[str, ...]
     """Recipients whose copies alone have some; none where pseudonyms are numbers from 1, which every copy has."""
     written: Path | None

@@ -35,7 +35,7 @@ class Inputs:
 
     dataset_sha256: str
     population_sha256: str
-    """Of the table of people; of the data where the request names none, and people are counted in the file."""
+    """SHA-256 of the table of people; of the data where people are counted in the file."""
     hierarchies: dict[str, str]
     """SHA-256 of each hierarchy file, by attribute."""
     external_data_sha256: str | None = None
@@ -43,7 +43,7 @@ class Inputs:
     tables: dict[str, str] = field(default_factory=dict)
     """SHA-256 of each further table, by name."""
     by_place: dict[str, str] = field(default_factory=dict, compare=False)
-    """All of them, by the place in the request that names the file."""
+    """SHA-256 of every file, by the place in the request that names it."""
 
 
 def read_inputs(loaded: LoadedRequest) -> Inputs:
@@ -87,7 +87,7 @@ class Named:
     inputs: str
     """Release id of the same inputs without overrides."""
     overrides: tuple[GateOverrides, ...] = ()
-    """In force and not used yet; the release is then a new one, or one that was interrupted."""
+    """Overrides in force and not used yet; with any, the release is new, or was interrupted."""
 
 
 def named(ledger: Ledger, inputs: str, today: date) -> Named:

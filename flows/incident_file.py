@@ -28,7 +28,7 @@ class IncidentSource:
     register: Path | None = None
     """A register of people, which gives their quasi-identifiers, where the incident holds ids."""
     identifier: str = ""
-    """The register's column of ids; the incident's is of the same name, or its only one."""
+    """The register's column of ids; the incident's has the same name, or is its only column."""
 
     @property
     def kind(self) -> Kind:
@@ -38,12 +38,12 @@ class IncidentSource:
 
 @dataclass(frozen=True)
 class IncidentTable:
-    """An incident as text; shows none of it."""
+    """An incident as text; its representation shows no value."""
 
     sha256: str
     """SHA-256 of the incident's file."""
     frame: pd.DataFrame = field(repr=False)
-    """One row a person or a row of the file, with those quasi-identifiers that it has."""
+    """One row for each person or row of the file, with the quasi-identifiers that it has."""
     unknown: int = 0
     """Ids that the register does not have, and rows without an id; none of them is in the frame."""
     repeated: int = 0
@@ -114,7 +114,7 @@ def _read(path: Path, noun: str) -> pd.DataFrame:
 
 
 def _delimiter(path: Path) -> str:
-    """The character between the cells of a CSV file: the one that its header has most of."""
+    """The character between the cells of a CSV file: the most frequent one in its header."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
         try:
             header = stream.readline().decode(errors="replace")
@@ -124,7 +124,7 @@ def _delimiter(path: Path) -> str:
 
 
 def _without_marks(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
-    """A file as CSV without the apostrophes that it was delivered with, before formulas in names and labels."""
+    """A file as CSV without the apostrophes that a delivery puts before formulas in names and labels."""
     frame = frame.rename(columns=as_collected)
     for name in (name for name in frame.columns if name in names and list(frame.columns).count(name) == 1):
         labels = {label: as_collected(label) for label in frame[name].dropna().unique()}

@@ -24,7 +24,7 @@ from tasks.ledger.postgresql import SCHEMES
 from tasks.ledger.store import Ledger
 
 VARIABLE = "RELEASEGATE_LEDGER"
-"""Names the environment variable with the address of the ledger's database."""
+"""Environment variable with the address of the ledger's database."""
 _LONGEST_TEXT = 2000
 _LONGEST_PROBLEMS = 20_000
 """Bytes of a part of a refusal; all mistakes of a document together."""

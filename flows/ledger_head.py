@@ -1,4 +1,4 @@
-"""The head of the ledger as a workspace last wrote it, by which a ledger that was put back to an older state is found.
+"""The head of the ledger as a workspace last wrote it, which reveals a ledger that was put back to an older state.
 
 It is noted after each transaction, with an HMAC by the workspace's key, in a private folder of its own, so that a
 backup of the others sees no change. A crash in between leaves it behind the ledger, never ahead. Of a ledger that

@@ -57,7 +57,7 @@ class LibraryItem:
 
     @property
     def version(self) -> str:
-        """Its version; empty for what has none."""
+        """Its version; empty for an item without versions."""
         return self.item.version if isinstance(self.item, EnrolledPolicy | EnrolledText) else ""
 
     @property

@@ -52,7 +52,7 @@ class LibraryText:
 
 
 def checked_text(workspace: Workspace, text: LibraryText) -> LibraryText:
-    """The text itself, where it is what it is called.
+    """The text itself, checked against its kind.
 
     Raises BadInput if it is too large or no request in YAML, HierarchyError if it is no hierarchy.
     """

@@ -28,7 +28,7 @@ def enrolled(directory: Directory, name: str, *roles: WorkflowRole, where: str =
 
 
 def check_own_login(directory: Directory, person: EnrolledPerson, login: str, where: str = "--as") -> None:
-    """Refuse (BadInput) a login that is another person's, or is none of those that this person has."""
+    """Refuse (BadInput) a login that is another person's, or is not one of this person's."""
     if not directory.is_own_login(person, login):
         raise BadInput(
             f"this login is not one of {person.id}",

@@ -33,7 +33,7 @@ class PolicyShelf:
     """Folder of the workspace."""
 
     def __call__(self, policy_id: str, version: str) -> Mapping[str, Any]:
-        """The policy's document, also of one whose enrolment has ended: what was decided by it can be explained.
+        """The policy's document, also after its enrolment has ended, so that decisions under it can be explained.
 
         Raises WorkspaceError if there is no workspace, BadInput if no such policy was enrolled, TamperingFound if its
         file is not the one that was enrolled.
@@ -79,12 +79,12 @@ def policy_text(workspace: Workspace, enrolled: "EnrolledPolicy") -> str:
 
 
 def policy_file(workspace: Workspace, policy_id: str, version: str) -> Path:
-    """File of an enrolled policy; a version that is no file name is escaped, a long one hashed."""
+    """File of an enrolled policy; a version that cannot be a file name is escaped, a long one hashed."""
     return workspace.root / "policies" / f"{policy_id}@{version_in_name(version)}.yaml"
 
 
 def version_in_name(version: str) -> str:
-    """A version as part of a file name: escaped where it is none, hashed where it is long."""
+    """A version as part of a file name: escaped where it cannot be one, hashed where it is long."""
     plain = quote(version, safe=" ")
     return plain if len(plain) <= _LONGEST_NAME else digest(version)
 

@@ -25,7 +25,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def importing(module: str) -> Iterator[None]:
-    """Import a module from the first step inside the block on, in the background: other processes do the work then."""
+    """Import a module in the background from the first step inside the block on, while other processes do the work."""
     before, thread = _listener.get(), Thread(target=import_module, args=(module,), daemon=True)
 
     def listener(name: str) -> None:

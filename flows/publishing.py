@@ -99,7 +99,7 @@ def _check_laid(manifest: Manifest, laid: Mapping[str, str]) -> None:
 
 
 def _keep(workspace: Workspace, request: ReleaseRequest, files: RecipientFiles) -> None:
-    """Keep what it takes to assess a copy again and, encrypted, the delivery that reviewers may still approve."""
+    """Keep the material for assessing a copy again and, encrypted, the delivery that reviewers may still approve."""
     record = files.record
     name, who = record.release_id, record.recipient.id
     if files.released is None or files.kept is None or file_sha256(files.released) != record.delivered_sha256:

@@ -45,7 +45,7 @@ from tasks.reassessment.request import policy_from
 from tasks.request.load import load_request
 
 _TRY_AGAIN = 7
-"""Days after which a copy is tried again at the latest that could not be assessed at all."""
+"""Most days after which a copy that could not be assessed is tried again."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class Reassessed:
     before: TodaysVerdict
     because: tuple[str, ...]
     repeated: bool
-    """Whether nothing has changed since a re-assessment that is there already."""
+    """Whether nothing has changed since an earlier re-assessment."""
     record: Reassessment | None = None
-    """None where nothing could be read that a record could be made of."""
+    """None where too little could be read to make a record."""
     path: Path | None = None
     """Path of the record."""
     late: int = 0
-    """Days after the last one on which it was due."""
+    """Days by which it is late."""
 
     @property
     def changed(self) -> bool:
-        """Whether the verdict differs from the re-assessment before; this is what is notified."""
+        """Whether the verdict differs from the re-assessment before, and people are notified."""
         return self.verdict is not self.before
 
 

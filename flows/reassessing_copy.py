@@ -49,7 +49,7 @@ from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure, Recipient
 
 _MOST_SETS = 50
-"""Sets of recipients who might share that are compared; how many are left out is reported."""
+"""Most sets of recipients who might share that are compared; the number left out is reported."""
 
 _Kind = Literal["same recipient", "declared", "compared"]
 
@@ -69,11 +69,11 @@ AS_ASKED = TodaysFiles()
 
 
 _Held = tuple[LaidCopy, Recipient, bool]
-"""A copy on the population of the one that is assessed, who holds it, and whether it has decoys."""
+"""A copy on the population of the assessed one, with its holder, and whether it has decoys."""
 
 
 class CopyReassessment:
-    """One copy while it is assessed: everything about it is read and compared with what was recorded at once."""
+    """One copy while it is assessed: everything about it is read and compared with the records at once."""
 
     def __init__(self, own: ReleasedCopy, departures: Departures, options: TodaysFiles, now: datetime) -> None:
         self.own, self.departures, self.now = own, departures, now
@@ -208,7 +208,7 @@ class CopyReassessment:
         self.not_measured.append(NotAssessed(stage=stage, reason=reason))
 
     def _originals(self) -> tuple[Path | None, str]:
-        """The original data, where they are still the same; else what has become of them."""
+        """The original data, where they are still the same; else the reason that they are not."""
         gone = "are gone"
         with suppress(ReleasegateError, OSError):
             path = self.then.resolve(self.then.request.dataset.path, "dataset.path")
@@ -243,7 +243,7 @@ class CopyReassessment:
         return compare.compared_gates(then, self._excused((*self._conditions(), *results)), missing)
 
     def _excused(self, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
-        """Gates, those marked that overrides cover which the release rests on."""
+        """Gates; those that the release's overrides cover are marked."""
         answered = [one for one in self.overrides if one.recipient == self.copy.recipient]
         return with_overrides(gates, answered, self.request.policy.review.overridable)
 
@@ -302,7 +302,7 @@ class CopyReassessment:
             return None
 
     def _beside(self, hand: Hand) -> tuple[list[Left], list[Left]]:
-        """Other copies in some recipients' hands: those that may have people of this one, and those that have none."""
+        """Other copies in some recipients' hands: some that may have people of this one, others that have none."""
         sharing, apart = list[Left](), list[Left]()
         for one in self.departures.held:
             if one.recipient in hand and one.name != self.copy.name:
@@ -375,7 +375,7 @@ class CopyReassessment:
         )
 
     def _few_changed(self, copies: Sequence[Left]) -> bool:
-        """Whether one of some copies changes few people without a reason: this copy, or a later one beside it."""
+        """Whether this copy, or a later one among some, changes few people without a reason."""
         order = [one for one in self.departures.copies if one in copies]
         least = least_class(self.request)
         for place, one in enumerate(order[order.index(self.copy) :], order.index(self.copy)):

@@ -22,7 +22,7 @@ _OF_THE_DAY = ("before", "due", "next_due", "lapses", "unrelated")
 """Fields of a record that follow from the day or the ledger and not from its inputs."""
 _SHOWN = 5
 _PAUSE = 1.0
-"""Seconds; what lies between the writing of a record and of its entry is far less."""
+"""Seconds; the time between the writing of a record and of its entry is far less."""
 
 
 def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> tuple[Reassessment, Path, bool]:

@@ -193,7 +193,7 @@ def _decide(
 
 
 def answering(ledger: Ledger, record: DecisionRecord, stands: Standing) -> tuple[str, ...]:
-    """Officers who answer for what this release rests on, and so do not review it.
+    """Officers who answer for overrides that this release rests on, and so do not review it.
 
     Of several who have overridden one gate the record shows the last.
     """

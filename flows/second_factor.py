@@ -24,7 +24,7 @@ _GROUP = 4
 
 
 def step_of(secret: bytes, code: str, now: datetime, after: int) -> int | None:
-    """Time step whose code it is, the present one or a neighbour, later than step `after`; None if it is none of them.
+    """Time step of the code, the present one or a neighbour, later than step `after`; None for any other code.
 
     Digits may have spaces between them.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _CHECKS = timedelta(seconds=1)
-"""Between two looks for chores of Prefect's, none of which is urgent; four looks a second take 1 % of a core."""
+"""Seconds between two looks for Prefect's chores, none of which is urgent; four looks a second take 1 % of a core."""
 _OWN_CONTENT = "; ".join(
     [
         "default-src 'self'",
@@ -99,7 +99,7 @@ def main(descriptor: int, parent: int) -> None:
     from prefect.server.api.server import create_app  # noqa: PLC0415
 
     class ChoresWorker(Worker):
-        """Looks ten times a second for none of the cancellations of chores, which Prefect never asks for."""
+        """Worker that does not look ten times a second for cancelled chores: Prefect never cancels any."""
 
         async def _cancellation_listener(self) -> None:
             session = self._processing_session

@@ -28,7 +28,7 @@ from tasks.ledger.signing import OfferedKey, RegisteredKey, Signer, is_name, reg
 from tasks.ledger.store import Ledger
 
 PASSPHRASE = "RELEASEGATE_KEY_PASSPHRASE"  # noqa: S105 — the variable's name
-"""Names the environment variable with the passphrase of a private key."""
+"""Environment variable with the passphrase of a private key."""
 
 PUBLIC_KEY_SCHEMA = "releasegate/public-key/1"
 _LARGEST_PUBLIC_KEY = 4096
@@ -187,7 +187,7 @@ def register_key(workspace: Workspace, content: bytes, name: str, *, clock: Cloc
 
 
 def _offered(content: bytes) -> OfferedKey:
-    """The public key in a file; BadInput if it is none, or its proof is not that of the key."""
+    """The public key in a file; BadInput if there is none, or its proof is not by this key."""
     try:
         document = json.loads(content) if len(content) <= _LARGEST_PUBLIC_KEY else {}
         roles = tuple(map(WorkflowRole, document["roles"]))

@@ -1,7 +1,7 @@
 """Tokens with which people and systems hand in requests over HTTP, each in the name of one enrolled requester.
 
-A token is random and shown once; the workspace keeps its SHA-256. It ends with its last day, when it is revoked, and
-while its person may not request releases.
+A token is random and shown once; the workspace keeps its SHA-256. It is accepted until its last day, unless
+it is revoked or its person may not request releases.
 """
 
 import hashlib
@@ -126,7 +126,7 @@ class RequestTokens:
             return tokens.pop(name)
 
     def of(self, text: str, now: datetime) -> Token | None:
-        """The token of a text, if it is in force and its person may request releases from its login."""
+        """The token with a text, if it is in force and its person may request releases from its login."""
         shaped = _TOKEN.fullmatch(text)
         kept = self._file.read().get(shaped[1]) if shaped else None
         right = hmac.compare_digest(_sha256(text), kept.sha256 if kept is not None else _sha256(""))

@@ -50,7 +50,7 @@ class Traced:
     incident: Incident
     table: IncidentTable
     absent: tuple[str, ...]
-    """Quasi-identifiers of the release that the incident has no column of."""
+    """Quasi-identifiers of the release for which the incident has no column."""
     undelivered: tuple[str, ...]
     """Recipients of this release with decoys who were never given their copy."""
     earlier: tuple[str, ...]
@@ -72,7 +72,7 @@ def opened_evidence(reference: str, workspace: Workspace) -> Iterator[tuple[Path
 
 @contextmanager
 def recorded(ledger: Ledger, release_id: str, asked: Mapping[str, object], clock: Clock) -> Iterator[dict[str, object]]:
-    """Record in the ledger that something sealed is opened for an incident, and what comes of it.
+    """Record in the ledger that sealed material is opened for an incident, and the outcome.
 
     The block fills in the outcome; an error is recorded as a refusal, with its reason.
     """
@@ -194,7 +194,7 @@ def safe_harbor_groups(
 def _population(
     record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger, policies: Policies
 ) -> tuple[Tuples | None, str | None]:
-    """Tuples of the population; or none, and why."""
+    """Tuples of the population; or none, and the reason."""
     try:
         with guarded("population"):
             loaded = request_of(record, ledger, policies)

@@ -88,7 +88,7 @@ class Workspace:
         return self.private / "additions" / release_id
 
     def alone(self, release_id: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[None]:
-        """Let one process at a time work on a release; another waits for it, so long as it may.
+        """Let one process at a time work on a release; another one waits for it, for a limited time.
 
         Raises WorkspaceError if another one is still at work then.
         """

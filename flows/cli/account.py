@@ -63,7 +63,7 @@ def password(
 def reset(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """Remove the second factor of an account whose holder has lost the device. Its sessions end.
 
-    Make sure who asks: from then on the password alone signs in, until they set up another device.
+    Check who is asking: from then on the password alone signs in, until they set up another device.
     """
     return _report("reset", Accounts(Workspace(workspace.resolve())).remove_second_factor(login), as_json=as_json)
 

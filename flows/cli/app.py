@@ -19,7 +19,7 @@ from tasks.core.secret_variables import secrets_taken
 
 _INTERRUPTED = 130
 _COLLECTOR = (50_000, 20, 50)
-"""Thresholds of Python's collector: by its own, an eighth of the time of a large import goes into it."""
+"""Thresholds of Python's garbage collector; by default it takes an eighth of the time of a large import."""
 
 
 _COMMANDS = {
@@ -57,7 +57,7 @@ _MARKUP: Final = "markdown"  # folds paragraphs to the width of the terminal
 
 
 class _Commands(TyperGroup):
-    """Commands whose modules are imported when they are run, for solvers and report writers take seconds to import."""
+    """Commands whose modules are imported when they are run, as solvers and report writers take seconds to import."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Names of all commands."""

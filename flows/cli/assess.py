@@ -112,7 +112,7 @@ def assess(
         ),
     ] = None,
     samples: Annotated[
-        int, typer.Option(help="Random samples of the population that decoys find room in.", min=0, max=1000)
+        int, typer.Option(help="Random samples of the population to measure room for decoys in.", min=0, max=1000)
     ] = SAMPLES,
     record: Annotated[
         int | None,
@@ -222,7 +222,7 @@ def assess(
 
 
 def _spaced(blocks: Blocks) -> Iterator[Block]:
-    """Blocks with an empty line before each but notes and what a heading is of."""
+    """Blocks with an empty line before each, except before notes and below headings."""
     last: Block | None = None
     for block in blocks:
         is_note = isinstance(block, Paragraph) and block.style == "note"
@@ -235,7 +235,7 @@ def _spaced(blocks: Blocks) -> Iterator[Block]:
 def _assessed(
     method: AssessedMethod, source: CandidateSource, top: int, algorithm: str | None
 ) -> Callable[[Recipient], Assessed]:
-    """Assesses a recipient's copy by a method, or by an algorithm of the method's paper."""
+    """Function that assesses a recipient's copy by a method, or by an algorithm of the method's paper."""
     if method is AssessedMethod.GAME and algorithm is not None:
         return lambda recipient: _searched(source, recipient, algorithm)
     if method is AssessedMethod.GAME:
@@ -316,7 +316,7 @@ def _masking(candidate: Candidate) -> dict[str, Any]:
 
 
 def _note(candidate: Candidate) -> str:
-    """That masked values and shifts are not a release's; empty where there are none."""
+    """Note that masked values and shifts are not a release's; empty without any."""
     return NOT_THE_RELEASES_OWN if candidate.masked.facts or candidate.dates.columns else ""
 
 
@@ -391,8 +391,8 @@ def _learned(candidate: Candidate, name: str) -> Assessed:
 _SECTIONS: dict[AssessedMethod, tuple[Assessment[Any], str, _Section]] = {
     AssessedMethod.FMDP: (SEQUENTIAL, "a sequential adversary", sequential.sequential),
     AssessedMethod.LINKAGE: (LINKAGE, "an intruder links known values to the release", linkage.linkage),
-    AssessedMethod.ATTRIBUTE: (ATTRIBUTE, "what classes disclose of their records", attribute.attribute),
-    AssessedMethod.DATES: (DATES, "whom true dates find", dates.dates),
+    AssessedMethod.ATTRIBUTE: (ATTRIBUTE, "sensitive values that classes disclose", attribute.attribute),
+    AssessedMethod.DATES: (DATES, "people found by true dates", dates.dates),
     AssessedMethod.EVENTS: (EVENTS, "rows of people", events.events),
-    AssessedMethod.UTILITY: (UTILITY, "what the file is good for", partial(utility.measured, associations=10)),
+    AssessedMethod.UTILITY: (UTILITY, "utility of the file", partial(utility.measured, associations=10)),
 }

@@ -46,9 +46,9 @@ def special_table(records: Sequence[SpecialRecord]) -> list[Block]:
 
 
 def level_tables(who: str, choices: Sequence[LevelChoice]) -> list[Block]:
-    """The choices of levels of attributes of rows that pay most."""
+    """The choices of levels, for attributes of rows, that pay most."""
     return table(
-        f"{who}: levels of what others may know of rows, the best first",
+        f"{who}: levels of the attributes of rows that others may know, the best first",
         ("levels", ">most rows", ">payoff", ">kept", ">rows withheld", ">fewest people"),
         [
             (

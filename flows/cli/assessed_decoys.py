@@ -1,4 +1,4 @@
-"""Computation and output of ``releasegate assess decoys``: room, recipients, costs, and how decoys would stand."""
+"""Computation and output of ``releasegate assess decoys``: room, recipients, costs, and detectability."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -46,7 +46,7 @@ def assess_decoys(
     lacking = ", ".join(tree.name for tree in source.index.hierarchies if tree.missing_leaf >= 0)
     if lacking:
         raise StageFailed(
-            "quasi-identifiers have missing values, beside decoys",
+            "quasi-identifiers have missing values, and decoys are required",
             where=f"columns {lacking}",
             expected="a value in every record: a decoy has all values, and links to people who have them",
             got="records without one",
@@ -107,7 +107,7 @@ def assess_decoys(
     ]
     notes = [NOTE.capitalize() + "."]
     if request.continues:
-        notes.append("The request continues a release, whose decoys stay; these are those of a first version.")
+        notes.append("The request continues a release, whose decoys stay; these figures are for a first version.")
     if terms_assumed:
         notes.append(f"No recipient is to have decoys; {_ASSUMED.classes} decoy classes each are assumed.")
     first = facts.get(alike[0][0]) if alike else None
@@ -207,7 +207,7 @@ def _factor_table(room: Sequence[Room]) -> list[Block]:
         "Risk multiplication factors of the paper's candidates, by the share of them that have a lower one",
         [">k", ">limit", *(f">{numbers.percent(share)}" for share in QUANTILES)],
         rows,
-        "Figure 2 of the paper; a band above 1 places such decoys; a holder of the population can tell them",
+        "Figure 2 of the paper; a band above 1 places such decoys; a holder of the population can recognize them",
     )
 
 
@@ -249,8 +249,8 @@ def _cost_table(paid: Sequence[RatioCost], recipients: int) -> list[Block]:
         f"Records that the worst-off of the copies misses, {recipients} with decoys",
         (">t", ">P(decoy)", ">records"),
         rows,
-        "t: real classes that one copy alone keeps, for each decoy class; P(decoy): of what stands alone, to who "
-        "compares copies",
+        "t: real classes that one copy alone keeps, for each decoy class; P(decoy): of classes in one copy alone, by "
+        "comparison of copies",
     )
 
 
@@ -259,7 +259,7 @@ def _supported(who: str, classes: int, found: Supported | str, request: ReleaseR
         return _line(f"{who}: no decoys can be offered. {found}")
     return _line(
         f"{who}: {found.recipients:,} recipients of this generalization could have {classes} decoy classes each at "
-        f"t = {request.policy.decoys.kept_per_decoy} (what limits: {found.limit})."
+        f"t = {request.policy.decoys.kept_per_decoy} (limit: {found.limit})."
     )
 
 

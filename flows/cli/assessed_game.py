@@ -30,7 +30,7 @@ _LEGEND = (
     ("payoff", "publisher's mean payoff a record, as the policy claims it"),
     ("kept", "share of the information that is kept"),
     ("claimed risk", "records expected to be re-identified, as the policy claims"),
-    ("informed risk", "the same by the recipient of the title once they know the policy"),
+    ("informed risk", "the same, once the recipient in the title knows the policy"),
     (
         "P_reid",
         "mean probability that a sequential adversary who knows the policy re-identifies a record: they know how many "
@@ -183,7 +183,7 @@ def _planned(request: ReleaseRequest, compared: _Compared) -> Iterator[str]:
     for one, found in compared:
         if found.planned is None:
             reasons.setdefault(found.unplanned, []).append(one.policy)
-    yield from (f"P_reid cannot be given of {', '.join(names)}: {why}." for why, names in reasons.items())
+    yield from (f"P_reid cannot be given for {', '.join(names)}: {why}." for why, names in reasons.items())
 
 
 def _paying(when: str, payoffs: dict[str, float]) -> Iterator[str]:

@@ -89,7 +89,7 @@ def check(
     explain: Annotated[
         bool,
         typer.Option(
-            "--explain", help="Show also group sizes by level, and every default that the request leaves unsaid."
+            "--explain", help="Also show group sizes by level, and every default that the request does not state."
         ),
     ] = False,
     as_json: JsonOption = False,
@@ -286,7 +286,7 @@ def _misfit_notes(prepared: Prepared, lacks: Collection[str]) -> Iterator[str]:
         if column in lacks:
             continue
         yield (
-            f"{column} is distributed otherwise than in the population: at least {share:.0%} of the records would need "
+            f"{column} has another distribution than in the population: at least {share:.0%} of the records would need "
             "another value"
         )
 

@@ -1,4 +1,4 @@
-"""Defaults that a request leaves unsaid, as lines of text that fit a terminal."""
+"""Defaults that a request does not state, as lines of text that fit a terminal."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ def explained_defaults(defaults: Iterable[Unsaid]) -> Iterator[Block]:
     """Each term with its value and, below, its meaning, in lines of 80 characters; a key is never broken."""
     for number, one in enumerate(defaults):
         if number == 0:
-            yield "\nThe request leaves these terms unsaid; each has its default:\n"
+            yield "\nThe request does not state these terms; each has its default:\n"
         head = f"{one.term}: {one.value}"
         stated = [head] if len(head) <= _WIDTH else [f"{one.term}:", *_lines(one.value)]
         of = _lines(f"of {', '.join(one.of)}") if one.of else []

@@ -89,7 +89,7 @@ def sample(
         float | None, typer.Option(help="Records as a share of the people, above 0 and at most 1.", min=0, max=1)
     ] = None,
     *,
-    everybody: Annotated[bool, typer.Option("--everybody", help="Everybody of it is in the file (self).")] = False,
+    everybody: Annotated[bool, typer.Option("--everybody", help="The file holds everybody (self).")] = False,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:

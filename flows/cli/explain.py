@@ -84,7 +84,7 @@ def explained_release(
 ) -> tuple[Recalled, list[Explained]]:
     """A release as it was decided, and the explanation for a recipient, or for all of them.
 
-    `say` is told each step, `at_once` each record before the search begins.
+    `say` is called with each step, `at_once` with each record before the search begins.
     Raises BadInput if there is no such release or recipient; WorkspaceError if its data are
     not at hand as they were; TamperingFound if the bundle is not as recorded.
     """
@@ -103,7 +103,7 @@ def explained_release(
 
 
 def _at_once(record: DecisionRecord) -> None:
-    """Show what the record alone tells of a blocked release, since the search may take minutes."""
+    """Show the remedies in the record of a blocked release, since the search may take minutes."""
     found = remedies(record) if record.decision is Verdict.BLOCKED and record.risk else ()
     lines = [Paragraph(f"  → {sentence}", "lead") for sentence in found]
     if lines:
@@ -132,7 +132,7 @@ def _key_file(recalled: Recalled, place: Workspace) -> Path:
 def _dates_for(
     recalled: Recalled, frame: pd.DataFrame, place: Workspace
 ) -> Callable[[ReleaseRequest, Recipient], ReleasedDates]:
-    """Gives the dates of a recipient's copy as the release would shift them, made once for the same terms."""
+    """Function that shifts the dates of a recipient's copy as the release would, once for the same terms."""
     key_file, made = _key_file(recalled, place), dict[tuple[object, ...], ReleasedDates]()
 
     def dates(request: ReleaseRequest, recipient: Recipient) -> ReleasedDates:
@@ -145,7 +145,7 @@ def _dates_for(
 
 
 def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Callable[[ReleaseRequest], MaskedColumns]:
-    """Gives the masked columns of a request as the release would mask them, each masking of its strengths made once."""
+    """Function that masks the columns of a request as the release would, once for each masking and its strengths."""
     key_file = _key_file(recalled, place)
 
     @cache

@@ -18,7 +18,7 @@ from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.request.model import Gate, Measure
 
 _RANKED = "Ranked by how far the figure is beyond its threshold, relative to the threshold."
-_TIGHT = "Ranked by what is left to the threshold, relative to it."
+_TIGHT = "Ranked by the margin to the threshold, relative to it."
 _STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}
 _FAMILIES = {"sequential", "combined", "attribute", "linkage", "singling_out", "utility", "uncertain"}
 _ESTIMATED = (
@@ -210,7 +210,7 @@ _CHOICES = {
 
 
 def _levers(one: Explained, flips: Sequence[Flip]) -> Iterator[Block]:
-    """Changes that reverse the verdict: of a blocked release by whose they are to make."""
+    """Changes that reverse the verdict; for a blocked release, by who can make them."""
     tables = {"what would change the verdict": flips}
     if _is_blocked(one):
         tables = {heading: [flip for flip in flips if flip.choice is choice] for choice, heading in _CHOICES.items()}

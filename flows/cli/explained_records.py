@@ -1,6 +1,6 @@
 """The records at stake as people and programs see them: counts by class, under the small-cell rule.
 
-No count of few records is shown or follows: not in a total, in a breakdown or between two. Where the sets of several
+No count of few records is shown or can be derived from a total, a breakdown or two counts. Where the sets of several
 gates differ, or the copy holds decoys, counts are rounded as the record rounds them, so that no difference reveals any.
 """
 

@@ -1,4 +1,4 @@
-"""``releasegate identify``: whose copy the pseudonyms of an incident are of, and for whom they stand."""
+"""``releasegate identify``: the copy that an incident's pseudonyms come from, and the people they stand for."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -33,7 +33,7 @@ def identify(
 ) -> int:
     """Find the recipient whose pseudonyms are in a leak, and the people that they stand for.
 
-    Pseudonyms name the copy that they are of, for no two recipients have one in common. The answer counts them and
+    Pseudonyms name the copy that they come from: no two recipients have one in common. The answer counts them and
     shows none. With --to, the identifiers that they stand for are written to a file that its owner alone may read. The
     sealed crosswalks are opened for it; the ledger records who did so, and whether identifiers were written.
     """
@@ -82,6 +82,6 @@ def _notes(found: IdentifiedPseudonyms) -> Iterator[str]:
     if found.hits and not found.named:
         yield "pseudonyms that are numbers from 1 are in every copy, so that they name nobody"
     if found.unknown:
-        yield f"{found.unknown:,} of {plural(found.pseudonyms, 'pseudonym')} are of no copy of this release"
+        yield f"{found.unknown:,} of {plural(found.pseudonyms, 'pseudonym')} are in no copy of this release"
     if found.written:
         yield f"identifiers are in {found.written}; remove it once they are no longer needed"

@@ -45,7 +45,7 @@ def _workspace_option(found: Callable[[typer.Context, typer.CallbackParam, Path]
 
 WorkspaceOption = Annotated[Path, _workspace_option(_nearest)]
 SetUpWorkspaceOption = Annotated[Path, _workspace_option(_existing)]
-"""For commands that make the folders of a workspace, only where it is named."""
+"""For commands that make a workspace's folders, and only where one is named."""
 RELEASE = typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
 ReleaseArgument = Annotated[str, RELEASE]
 RecipientOption = Annotated[
@@ -86,7 +86,7 @@ def checkpoints_of(anchors: Sequence[str]) -> "Checkpoints":
 
 
 def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:
-    """Refuse (``BadInput``) a recipient who is none of those of a request or release."""
+    """Refuse (``BadInput``) a recipient whom a request or release does not name."""
     if wanted is not None and wanted not in ids:
         raise BadInput(
             f"the {of} has no such recipient",

@@ -30,8 +30,8 @@ def reassess(
     under: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A request, policy or population of today (YAML, or a table as CSV or Parquet), in place of what lies "
-            "where the request lay then. May be given several times.",
+            help="A request, policy or population of today (YAML, or a table as CSV or Parquet), in place of the "
+            "file at the request's own path. May be given several times.",
             show_default=False,
         ),
     ] = None,
@@ -117,7 +117,7 @@ def _shown(made: Sequence[Reassessed], reports: Sequence[Path | None]) -> Iterat
         about = f"  {one.recipient}, release {one.release_id[:12]}{changed}"
         yield outcome(one.verdict.value, about, _STYLES[one.verdict])
         if one.repeated:
-            yield "The world is that of a re-assessment that is recorded; no record was written."
+            yield "Nothing has changed since a recorded re-assessment; no record was written."
         if one.late:
             yield f"It is {plural(one.late, 'day')} late."
         if one.record is None:

@@ -15,7 +15,7 @@ from tasks.core.secret_variables import secret
 from tasks.signature.credentials import Credentials, read_pem, read_pkcs12
 
 PASSPHRASE = "RELEASEGATE_SIGN_PASSPHRASE"  # noqa: S105 — the variable's name
-"""Names the environment variable with the passphrase of the expert's key."""
+"""Environment variable with the passphrase of the expert's key."""
 
 
 def sign(

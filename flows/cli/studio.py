@@ -29,7 +29,7 @@ def studio(
 ) -> int:
     """Write a request in a page on this machine: columns, terms, risk, the run and its decision.
 
-    Of a data file a request is drafted beside it, as by `releasegate init`; without a file the page takes one. The
+    For a data file, a request is drafted beside it, as by `releasegate init`; without a file the page takes one. The
     address that is shown lets one browser in, once, and nobody beyond this machine. Ctrl-C ends it.
     """
     from flows.web.local import local_app, serve  # noqa: PLC0415  imports the web server

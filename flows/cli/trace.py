@@ -171,7 +171,7 @@ def notes(traced: Traced) -> Iterator[str]:
     """Limits of the result, and facts about the recipients in it."""
     unknown, repeated = traced.table.unknown, traced.table.repeated
     sentences_of = {
-        f"decoys were compared with other recipients' alone, for {traced.without_population}; with the population as "
+        f"decoys were compared with other recipients' alone: {traced.without_population}; with the population as "
         "it was, fewer hits would name a recipient": traced.without_population is not None,
         f"no column of {', '.join(traced.absent)}: taken as unknown, so the result is less certain": traced.absent,
         f"{plural(unknown, 'id is', 'ids are')} missing or not in the register, and left out": unknown,

@@ -1,4 +1,4 @@
-"""The queue as a board of requests: what waits, runs or has ended without a decision, and how people change that."""
+"""The queue as a board of requests: those that wait, run or ended without a decision, and people's actions on them."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -64,7 +64,7 @@ _LONGEST_WAIT = 60.0
 _PAUSES = (5.0, 15.0, 60.0, 300.0)
 """Seconds between attempts to take in the request of an event."""
 _LEASE_SECONDS = 60.0
-"""For which a dead run keeps its solver slot."""
+"""Seconds for which a dead run keeps its solver slot."""
 _OF_THE_SERVER = ("PREFECT_API_", "PREFECT_SERVER_")
 """Variables that workers have in their own environment."""
 

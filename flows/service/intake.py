@@ -269,7 +269,7 @@ class InboxWatcher:
         self._folder = folder
         self._monotonic = monotonic
         self._seen: dict[_Identity, float] = {}
-        """Since when each file is unchanged."""
+        """Time since which each file is unchanged."""
         self._receipts = Receipts(service, folder / ACCEPTED)
 
     def prepare(self) -> None:

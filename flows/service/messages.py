@@ -124,7 +124,7 @@ def message(kind: NewsKind, entry: Entry, about: Subject, of_release: Sequence[E
 
 
 def words(kind: NewsKind, entry: Entry) -> str:
-    """The verdict in words: of a re-assessment what it came to, of other news its kind."""
+    """The verdict in words: the result of a re-assessment, or the kind of other news."""
     found = text(entry, "verdict") if kind is NewsKind.REASSESSED else None
     return BLOCKED_TODAY if found == WOULD_BE_BLOCKED else found or kind.value
 

@@ -148,7 +148,7 @@ class Metrics:
     def _count_alarms(self, today: date) -> dict[str, float]:
         """Copies by alarm; one that would be blocked today counts whatever its state is.
 
-        Not a number where an entry is of another version and cannot be read: no alarm must look like none.
+        Not a number where an entry of another version cannot be read: 0 would mean that there is no alarm.
         """
         counts: dict[str, float] = dict.fromkeys((BLOCKED_TODAY, OVERDUE, LAPSING), 0)
         try:

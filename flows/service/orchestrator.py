@@ -155,7 +155,7 @@ class Orchestrator:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         log(f"the {name} has ended while the Prefect server did not answer", process=process.pid)
-        # A server that answers has no outage that ends: a runner that dies whatever the server does is given up.
+        # If the server answers, no outage can end: a runner that dies all the same is given up.
         self._is_silent = self._is_silent or not is_healthy(self.api_url, self.settings)
         self.is_ready, self._last_answer = False, None
 

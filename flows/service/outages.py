@@ -1,4 +1,4 @@
-"""Outages of servers that the gate depends on: who waits for which, since when, and for how long.
+"""Outages of servers that the gate depends on, and the requests that wait for them.
 
 A request waits while the ledger's database, the Prefect server or the Dask cluster does not answer, for
 ``limits.outage_hours`` at most; then it has failed. Its place in the queue says so, and with it health, page and API.
@@ -61,11 +61,11 @@ class OutageWatch:
             log(what, request=entry.id, server=server or None)
 
     def _was_seen(self, entry: QueuedRequest) -> bool:
-        """Whether the outage that a request waits for was seen from here, or may be from before this watch."""
+        """Whether this watch has seen the outage that a request waits for, or the outage may be from before it."""
         return _since(entry) <= self._down_at.get(entry.waits_for, self._began)
 
     def _count(self, entry: QueuedRequest) -> None:
-        """Count an outage that only the run has seen as a lost run: waiting for what answers here would not end."""
+        """Count an outage that only the run has seen as a lost run: here the server answers, so no wait would end."""
         error = StageFailed(
             "a server does not answer the runs of a request, though it answers the service",
             where=entry.waits_for,

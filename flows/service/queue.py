@@ -110,7 +110,7 @@ class QueuedRequest(BaseModel):
     """The server that does not answer, while it waits for one."""
     waiting_since: datetime | None = None
     release_id: str | None = None
-    """The release that came of it."""
+    """The release that it led to."""
     verdicts: dict[str, str] = {}
     """State of the release by recipient, when last seen."""
     reason: dict[str, str] = {}
@@ -130,7 +130,7 @@ class QueuedRequest(BaseModel):
 
     @property
     def actor(self) -> str:
-        """In whose name it is run: the first who handed it in, with every other login that has had a hand."""
+        """Actor in whose name it runs: the first who handed it in, with every other login that did."""
         logins = (login for one in self.hand_ins for login in sorted(one.logins))
         return reduce(submitted_again, logins, self.handed_in_by)
 

@@ -1,4 +1,4 @@
-"""Receipts beside the files of an inbox: at once the id of a request, and later what came of it."""
+"""Receipts beside the files of an inbox: at once the id of a request, and later its outcome."""
 
 import re
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ class Receipts:
             del self._open[path]
 
     def tick(self) -> None:
-        """Write down what has come of requests since; the queue is read where it has changed alone."""
+        """Write down the outcomes of requests since; the queue is read only where it has changed."""
         changed = self._service.queue.changed()
         if changed == self._seen or not self._open:
             return

@@ -220,7 +220,7 @@ class Reconciler:
             log("a run was lost", request=entry.id, why=why, state=changed.state.value, attempt=entry.attempt)
 
     def _follow_ledger(self) -> None:
-        """Update what waits for reviewers, where the ledger has changed."""
+        """Update requests that wait for reviewers, where the ledger has changed."""
         now = self._ledger_now()
         if not now[0] or (now == self._ledger_seen and not self._is_time()):
             self._ledger_seen = now
@@ -274,7 +274,7 @@ class Reconciler:
         return client.read_flow_runs(flow_run_filter=wanted, sort=newest, limit=_MOST_RUNS)
 
     def _repeat_dead(self, client: SyncPrefectClient) -> None:
-        """Run again what died and is not a request of the queue: runs of events and schedules.
+        """Run again the dead runs of events and schedules, which are not requests of the queue.
 
         A worker that dies with its run leaves the run in state Running for ever.
         """

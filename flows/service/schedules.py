@@ -24,7 +24,7 @@ AUDITS = "audits"
 """Folder of scheduled audits in the workspace."""
 _NOTE = Path("queue") / "schedules.json"
 _GRACE = timedelta(minutes=10)
-"""For Prefect's own run to begin."""
+"""Time for Prefect's own run to begin."""
 _RETRY = timedelta(hours=1)
 _AUDITED = "audited_until"
 _FOLDER = re.compile(r"audit-\d{4}-\d{2}-\d{2}-(\d{4}-\d{2}-\d{2})")
@@ -60,7 +60,7 @@ class Schedules:
         self._tried: dict[Schedule, datetime] = {}
 
     def prepare(self) -> None:
-        """Begin with now what was never noted: a new service has missed nothing."""
+        """Note the present time for schedules without a note: a new service has missed nothing."""
         found = self._read()
         self._write(**{name.value: self._clock().isoformat() for name in Schedule if name.value not in found})
 

@@ -92,7 +92,7 @@ def _cancelled(service: Service, entry: QueuedRequest) -> RequestCancelled | Non
 
 
 def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:
-    """Write to the queue how a release stands that no longer awaits votes.
+    """Write to the queue the state of a release that no longer awaits votes.
 
     Raises WorkspaceError if this cannot be read now.
     """

@@ -26,7 +26,7 @@ class Effort(StrEnum):
     FULL = "full"
     """Everything that the determination shows, other generalizations included."""
     OWN = "own"
-    """The same of the candidate's own generalization alone."""
+    """The same for the candidate's own generalization alone."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Putting one recipient's decision record together; a figure that no stage measured is empty and passes no gate."""
+"""Assembly of one recipient's decision record; a figure that no stage measured is empty and passes no gate."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -108,10 +108,10 @@ class Findings:
     prepared: Prepared
     validation: ValidationFact
     findings: Mapping[str, Finding[Any]] = field(default_factory=dict)
-    """By assessment; those that did not finish or were not reached are missing."""
+    """Findings by assessment; those that did not finish or were not reached are missing."""
     masking: tuple[MaskingFact, ...] = ()
     decoys: DecoyFact | None = None
-    """None where the copy is to have none, or the stage failed."""
+    """Decoys of the copy; None where it is to have none, or the stage failed."""
     earlier: EarlierFact | None = field(default_factory=EarlierFact)
     """Earlier copies in the same hand; None where there are some and the stage failed."""
     output: Output | None = None

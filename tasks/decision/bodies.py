@@ -185,7 +185,7 @@ def published(manifest_sha256: str) -> dict[str, object]:
 
 
 def voted(ballot: Ballot, person: str = "") -> dict[str, object]:
-    """Body of ``voted``: who, by name and id, on what, and the commitment; not the vote."""
+    """Body of ``voted``: the reviewer by name and id, the record, and the commitment; not the vote."""
     committed = {"record_sha256": ballot.record_sha256, "commitment": ballot.commitment}
     return {"reviewer": ballot.reviewer, "person": person, **committed}
 
@@ -211,7 +211,7 @@ def signed(*, by: str | None, **signature: str) -> dict[str, object]:
 
 
 def revoked(by: str, role: WorkflowRole, reason: str, officer_of: str = "") -> dict[str, object]:
-    """Body of ``revoked``: who took the release back, in which role, why, and whose officer where no policy says it."""
+    """Body of ``revoked``: person, role and reason, and whose officer it was where the policy does not say so."""
     body: dict[str, object] = {"by": by, "role": role.value, "reason": reason}
     return body | {"officer_of": officer_of} if officer_of else body
 
@@ -239,7 +239,7 @@ def gates_overridden(
 
 
 def commented(by: str, person: str, comment: str) -> dict[str, object]:
-    """Body of ``commented``: who, by name and id, and what they have written."""
+    """Body of ``commented``: the person by name and id, and the comment."""
     return {"by": by, "person": person, "comment": comment}
 
 

@@ -46,9 +46,9 @@ class CollusionFact(Fact):
     exhaustive: bool = Field(description="Whether these are all of that number.")
     suspects_decoys: float = Field(description="Decoy classes that stand alone, mean.")
     suspects_real: float = Field(description="Real classes that stand alone, mean.")
-    probability: float = Field(description="That a class that stands alone is a decoy: mean of the sets.")
-    worst: float = Field(description="The same where it is greatest.")
-    informed: float = Field(description="The same for who also has the population, mean of the sets.")
+    probability: float = Field(description="Probability that a class that stands alone is a decoy, mean of the sets.")
+    worst: float = Field(description="The same, highest of the sets.")
+    informed: float = Field(description="The same for recipients who also have the population, mean of the sets.")
     worst_informed: float
     evasion: float = Field(
         default=0.0,
@@ -68,9 +68,9 @@ class ChoiceFact(Fact):
 class AttemptFact(Fact):
     """Identity risk of a copy with decoys in it."""
 
-    subjects_maximum: float = Field(description="Highest risk of a real person, by people who match; what is judged.")
+    subjects_maximum: float = Field(description="Highest risk of a real person, by people who match; this is judged.")
     subjects_mean: float
-    shown_maximum: float = Field(description="Highest risk that somebody sees who takes decoys for real.")
+    shown_maximum: float = Field(description="Highest risk as seen by somebody who takes decoys for real records.")
     shown_mean: float
     success: float = Field(description="Attempts that identify a real person if every row is attempted at random.")
     lured: float = Field(description="Share of decoys among the rows at the highest risk, where an attempt begins.")
@@ -104,7 +104,7 @@ class DecoyFact(Fact):
     """Presence and number of decoys, and how they withstand an intruder who looks for them; never which they are."""
 
     count: int = Field(description="Decoy records in the copy.")
-    commitment_sha256: Digest = Field(description="Binds the record to the sealed manifest without telling it.")
+    commitment_sha256: Digest = Field(description="Binds the record to the sealed manifest without revealing it.")
     classes: int = Field(default=0, description="Decoy classes in the copy.")
     kept_per_decoy: int = Field(default=0, description="Real classes that this copy alone has, for each, t.")
     planned_probability: float | None = Field(default=None, description="1/(1 + t).")

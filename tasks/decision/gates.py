@@ -25,9 +25,9 @@ AGREEMENT_IN_FORCE = "agreement.in_force"
 STAGES_FINISHED = "stages.finished"
 RESCORED_EQUAL = "released.rescored_equal"
 DECOYS_DETECTABLE = "decoys.detectability"
-"""Judged of copies with decoys alone."""
+"""Gate for copies with decoys only."""
 EARLIER_COPIES = "earlier.copies"
-"""Judged where other copies are in the same hand."""
+"""Gate for copies with other copies in the same hand."""
 ALWAYS_ON = (VALIDATION_PASSED, AGREEMENT_IN_FORCE, STAGES_FINISHED, RESCORED_EQUAL)
 """Identifiers of the gates that every approval needs, whatever the policy says."""
 
@@ -105,13 +105,13 @@ def stages_gate(required: Collection[str], finished: Collection[str]) -> GateRes
 def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
     """Whether the decoys of a copy cannot be distinguished from its real classes by more than an area under the curve.
 
-    Judged is the greatest upper end of the classifiers' intervals, which need not be that of the largest area; a
+    The greatest upper end of the classifiers' intervals is judged, which need not be that of the largest area; a
     detection that could not be measured does not pass, nor do decoys that break what real records keep to.
     """
     found = decoys.detectability
     judged = None if found is None else max(found.tried, key=lambda one: (math.isnan(one.high), one.high))
     if found is None or judged is None:
-        because = "There are too few cells to draw as many decoys as it takes to measure whether they can be told."
+        because = "There are too few cells to draw enough decoys to measure whether they can be distinguished."
     else:
         because = (
             f"Of {len(found.tried)} classifiers the best one, {found.worst.classifier} with {found.worst.view}, has an "
@@ -137,7 +137,7 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
 
 
 def earlier_gate(fact: EarlierFact | None) -> GateResult:
-    """Whether the earlier copies in the same hand could be judged with this one, and leave nobody by themselves.
+    """Whether the earlier copies in the same hand could be judged with this one, and single out nobody.
 
     None says that they could not be compared; that does not pass.
     """

@@ -63,7 +63,7 @@ def is_told_as_bound(result: GateResult, *, records: int | None = None, small_ce
 
 
 def write_interval(result: GateResult) -> str:
-    """Confidence interval of what a gate measured; empty where the figure is exact or was not measured."""
+    """Confidence interval of a gate's figure; empty where it is exact or was not measured."""
     if result.interval is None or result.measured is None:
         return ""
     text = _text_of(result)

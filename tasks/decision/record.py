@@ -67,7 +67,7 @@ class GateResult(Fact):
         default=(), description="Other released columns that make the figure worse; empty where none does."
     )
     overridden: GateOverride | None = Field(
-        default=None, description="Of a failed gate: who answers for it. None where it passed, or blocks."
+        default=None, description="Officer's answer for a failed gate; None where it passed, or blocks."
     )
 
 
@@ -154,7 +154,7 @@ class DeliveryFact(Fact):
 
 
 class MisfitFact(Fact):
-    """A quasi-identifier whose values are distributed otherwise than in the population."""
+    """A quasi-identifier whose values have another distribution than in the population."""
 
     column: str
     share: float = Field(

@@ -74,7 +74,7 @@ def _of_revealing(names: Sequence[str]) -> str:
 
 
 def _of_columns(record: DecisionRecord) -> Iterator[str]:
-    """A sentence on the columns beside the quasi-identifiers that an attacker is assumed to know."""
+    """A sentence on the columns besides the quasi-identifiers that an attacker is assumed to know."""
     beside = [one for one in record.fields if one.released and one.role in (Role.SENSITIVE, Role.INSENSITIVE)]
     known = [one for one in beside if one.known_probability != 0]
     masked = [one.name for one in known if one.treatment.startswith("masked")]

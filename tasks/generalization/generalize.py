@@ -151,7 +151,7 @@ def _method_cells(
 
 
 def _fewest_people(table: CountIndex, own: Codes) -> int:
-    """People of the smallest cell that people have."""
+    """People of the smallest cell that is not empty."""
     place = np.unique(cell_numbers(own, table.axis_sizes), return_inverse=True)[1]
     return int(np.bincount(place, weights=table.population.counts).min())
 

@@ -1,9 +1,9 @@
 """Number of people who match a person of whose events an adversary knows some.
 
 The adversary knows that the person is in the file, the person's class, and some of the person's events: all that is
-released of a row and may be known. A person matches who is of the class and has each known event at least as often as
-it is known. Sets of up to p events are those of k^m-anonymity (Terrovitis, Mamoulis and Kalnis 2008) and LKC-privacy
-(Mohammed et al. 2009), counted here inside each class and for each person's own sets.
+released of a row and may be known. A person matches if they are of the class and have each known event at least as
+often as it is known. Sets of up to p events are those of k^m-anonymity (Terrovitis, Mamoulis and Kalnis 2008) and
+LKC-privacy (Mohammed et al. 2009), counted here inside each class and for each person's own sets.
 
 The more events are known, the fewer people match: sets of p events are enough, or of all where a person has fewer.
 """
@@ -20,7 +20,7 @@ from tasks.microdata.tables import RowTables
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 MOST_SETS = 2**15
-"""Sets of one person's events that are gone through; whoever has more counts as known by all events."""
+"""Most sets of one person's events that are counted; a person with more counts as known by all events."""
 _TOGETHER = 2**22
 """Sets that are counted at a time, or those of one class if it has more."""
 
@@ -163,7 +163,7 @@ def _alike(entries: _Entries) -> Ints:
 
 
 def _fewest(entries: _Entries, weight: int) -> Ints:
-    """The fewest people who share any set of so many events of each person; without meaning for who has fewer."""
+    """The fewest people who share any set of so many events of each person; without meaning for people with fewer."""
     last, place = entries.first[1:], entries.place
     fewest = np.full(len(entries.people), np.iinfo(np.int64).max)
     at, used = np.arange(len(entries.event)), np.zeros(len(entries.event), dtype=np.int64)

@@ -89,7 +89,7 @@ def recode(table: CountIndex, demands: Demands, method: MethodCells) -> Recoded:
 
 @dataclass(frozen=True)
 class _File:
-    """The method's cells of the data, and what is demanded of classes of them."""
+    """The method's cells of the data, and the demands on classes of them."""
 
     groups: ReleasedHierarchies
     demands: Demands

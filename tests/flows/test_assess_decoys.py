@@ -149,7 +149,7 @@ def test_a_request_that_continues_a_release_is_told_what_this_is(decoyed: World,
     decoyed.ask(recipients=[with_decoys("clinic"), UNIVERSITY], policy=POLICY, continues="a" * 64)
     told = releasegate("assess", "decoys", decoyed.request)
     assert told.code == 0
-    assert "The request continues a release, whose decoys stay; these are those of a first version." in " ".join(
+    assert "The request continues a release, whose decoys stay; these figures are for a first version." in " ".join(
         told.out.split()
     )
 

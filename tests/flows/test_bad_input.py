@@ -275,7 +275,7 @@ DATA = [
         ),
         DataError,
         "data.csv, columns zip",
-        "missing values, beside decoys",
+        "missing values, and decoys are required",
     ),
     Case(
         "NaN in a quasi-identifier",

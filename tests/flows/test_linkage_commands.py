@@ -119,7 +119,7 @@ def test_the_utility_of_a_release(world: World, releasegate: Any) -> None:
     told = silent(releasegate("assess", "utility", world.request))
     assert told.code == 0
     for heading in (
-        "what the file is good for",
+        "utility of the file",
         "Masked attributes: changes",
         "Associations of two attributes",
         "with 4 clusters",

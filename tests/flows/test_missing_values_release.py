@@ -240,4 +240,4 @@ def test_rows_of_people_with_gaps_are_counted_and_disclosed_by_those_who_state_v
 def test_decoys_are_not_assessed_beside_missing_values(made: tuple[World, Outcome], releasegate: Any) -> None:
     told = releasegate("assess", "decoys", made[0].request)
     assert told.code != 0
-    assert "missing values, beside decoys" in " ".join((told.out + told.err).split())
+    assert "missing values, and decoys are required" in " ".join((told.out + told.err).split())

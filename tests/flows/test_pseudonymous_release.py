@@ -110,7 +110,7 @@ def test_the_answer_shows_neither_pseudonyms_nor_identifiers(
     pd.concat([frame, frame.assign(record_id="P000000000000000").head(1)]).to_csv(leak, index=False)
     told = releasegate("identify", outcome.bundle, leak, "record_id", "--workspace", world.workspace.root)
     assert "the copy of university (3 pseudonyms), which no other copy has" in told.out
-    assert "1 of 4 pseudonyms are of no copy" in told.out
+    assert "1 of 4 pseudonyms are in no copy" in told.out
     assert not any(one in told.out + told.err for one in (ID_MARK, *frame["record_id"]))
     assert entries(world)[-1].body["verdict"] == "pseudonyms"
 

@@ -139,7 +139,7 @@ def test_what_limits_an_answer() -> None:
         without_population="the population changed since the decision",
     )
     assert list(notes(told)) == [
-        "decoys were compared with other recipients' alone, for the population changed since the decision; with the "
+        "decoys were compared with other recipients' alone: the population changed since the decision; with the "
         "population as it was, fewer hits would name a recipient",
         "no column of zip: taken as unknown, so the result is less certain",
         "2 ids are missing or not in the register, and left out",

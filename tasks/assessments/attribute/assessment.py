@@ -76,7 +76,7 @@ class ValueCounts:
 
 
 def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:
-    """Sensitive columns whose values a class may disclose: all that somebody does not know for certain anyway."""
+    """Sensitive columns whose values a class may disclose: all that are not known for certain anyway."""
     weights, known = sensitivities(request), certain_columns(request)
     return tuple(
         name for name in request.outbound if name in weights and weights[name].attribute > 0 and name not in known

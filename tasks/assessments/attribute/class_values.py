@@ -1,7 +1,7 @@
 """Values of one sensitive column that the classes of a file disclose of their records.
 
 A class discloses a value if the share of its records with the value is at least one half above the file's share, and
-chance does not explain it. So a file's majority value is never disclosed, nor what small classes share by accident.
+chance does not explain it. So a file's majority value is never disclosed, nor one that small classes share by accident.
 Numbers and dates near each other count as one value, as in (ε, m)-anonymity (Li, Tao & Xiao 2008).
 """
 
@@ -36,13 +36,13 @@ class OrderedValues:
     """Values of the records of a file as ranks, and where the interval that begins at each rank ends."""
 
     ranks: Ranks
-    """Of each record's value, from 0; −1 for a missing one; shape (n_records,)."""
+    """Rank of each record's value, from 0; −1 for a missing one; shape (n_records,)."""
     ends: Ranks
-    """Of each rank, the first rank beyond its interval; shape (n_values,), of the values that these records have."""
+    """First rank beyond the interval of each rank; shape (n_values,), of the values that these records have."""
     judged: Bools
-    """Of each rank, whether its value is sensitive enough; shape (n_values,)."""
+    """Whether the value of each rank is sensitive enough; shape (n_values,)."""
     width: float | None
-    """Of the intervals; None where each value stands for itself."""
+    """Width of the intervals; None where each value stands for itself."""
     missing: MissingReading = MissingReading.ANY_VALUE
     """Reading of missing values."""
 
@@ -140,7 +140,7 @@ def _covered(chosen: Bools, ends: Ranks, pair_of: NDArray[np.intp], stated: Bool
 
 
 def told(classes: Ranks, telling: Ranks, unstated: Bools) -> Bools:
-    """Whether each record that states no value is in one of some classes."""
+    """Whether each record without a value is in one of some classes."""
     return unstated & np.isin(classes, telling)
 
 

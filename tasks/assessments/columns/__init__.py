@@ -1,1 +1,1 @@
-"""The place of every released column in the attack: what it tells of quasi-identifiers, withheld columns and people."""
+"""The place of every released column in the attack: its findings on quasi-identifiers, withheld columns and people."""

@@ -15,9 +15,9 @@ _CONCENTRATIONS = (0.1, 1.0, 10.0)
 EVIDENCE = float(np.log(1e6))
 """Least gain in nats: chance reaches it in one of a million pairs of columns."""
 NEARLY_CERTAIN = 0.95
-"""Share of the records with a value from which the value tells another column outright."""
+"""Share of the records with a value from which the value reveals another column outright."""
 _EXPECTED = 0.8
-"""Share of all records from which a value is no news."""
+"""Share of all records from which a value counts as expected."""
 
 Codes = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ class Dependence:
     share: float
     """Share of its information that they give, 0 to 1; 0 where chance alone could give as much."""
     told: float
-    """Share of the records whose given values tell its value outright."""
+    """Share of the records whose given values reveal its value outright."""
 
 
 NOTHING_TOLD = Dependence(0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Facts of what released columns reveal, with findings and remedies in words."""
+"""Facts on the information that released columns reveal, with findings and remedies in words."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -16,7 +16,7 @@ class Sign(StrEnum):
     TOLD = "told for some"
     """Some of its values reveal the other column exactly."""
     FOLLOWS = "follows"
-    """Whoever knows quasi-identifiers knows it too."""
+    """It follows from quasi-identifiers."""
     LISTED = "listed"
     """The population table or the register has it."""
     UNIQUE = "unique"
@@ -101,7 +101,7 @@ class ColumnsFact(Fact):
     columns: tuple[ColumnFact, ...]
     whole_row: dict[str, float] = Field(
         default_factory=dict,
-        description="Figures of gates by what the whole released row leaves possible; empty where no column tells.",
+        description="Figures of gates by values that the whole row leaves possible; empty without revealing columns.",
     )
 
     @property
@@ -113,7 +113,7 @@ class ColumnsFact(Fact):
         )
 
     def telling(self, quasi_identifiers: Iterable[str]) -> tuple[tuple[tuple[str, ...], str], ...]:
-        """Released columns, or sets of them, each with one quasi-identifier that it tells or follows from."""
+        """Released columns, or sets of them, each with one quasi-identifier that it reveals or follows from."""
         names = set(quasi_identifiers)
         return tuple(
             dict.fromkeys(

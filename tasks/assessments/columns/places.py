@@ -15,9 +15,9 @@ from tasks.microdata.withheld import NEARLY_UNIQUE
 TELLS = 0.5
 """Share of a column's information from which another one nearly determines it."""
 TOLD = 0.1
-"""Share of the records for which a column is told outright, from which it counts as told."""
+"""Share of the records for which a column is revealed outright, from which it counts as revealed."""
 SET_TELLS = 0.8
-"""The same share for columns taken together, which tell more by being more."""
+"""The same share for columns taken together: more columns reveal more."""
 _RECORDS, _RECORDS_OF_SETS, _MOST_SETS = 100_000, 8_000, 1_000
 
 
@@ -36,7 +36,7 @@ class ColumnTable:
 
     @property
     def known(self) -> dict[str, Codes]:
-        """Columns that must not be told."""
+        """Columns that must not be revealed."""
         return {**self.withheld, **self.quasi_identifiers}
 
     def sample(self, most: int) -> "ColumnTable":
@@ -53,7 +53,7 @@ class ColumnTable:
 
 
 def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
-    """Findings on each released column other than the quasi-identifiers; empty where it has its place without."""
+    """Findings on each released column other than the quasi-identifiers; empty where none is needed."""
     found: dict[str, list[ColumnFinding]] = {name: [] for name in table.released}
     shown = table.sample(_RECORDS)
     pairs = {
@@ -124,7 +124,7 @@ def _of_sets(table: ColumnTable, found: Mapping[str, Sequence[ColumnFinding]]) -
 
 
 def _sets(given: Mapping[str, Codes], columns: Mapping[str, Codes]) -> Iterator[tuple[tuple[str, ...], str, float]]:
-    """The smallest sets that tell a column, with their share of its information; none of a size with too many sets."""
+    """The smallest sets that reveal a column, with their share of information; sizes of too many sets are skipped."""
     told: list[set[str]] = []
     for size in (2, 3):
         if comb(len(given), size) * len(columns) > _MOST_SETS:

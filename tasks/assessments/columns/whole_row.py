@@ -1,4 +1,4 @@
-"""Figures of gates by the whole released row: by what released columns leave possible of generalized values.
+"""Figures of gates by the whole released row: by the generalized values that released columns leave possible.
 
 A column that tells a quasi-identifier and is released all the same leaves, of the values in a generalized group, those
 that occur with it in the file. Records are in one class if their groups and what is left of these agree. Figures are

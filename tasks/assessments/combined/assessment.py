@@ -37,7 +37,7 @@ _EDGES = (0.0, *(float(f"{step}e{power}") for power in range(-6, 19) for step in
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Codes of the records, by attribute, with what an adversary may know and gain."""
+    """Codes of the records, by attribute, with an adversary's possible knowledge and gain."""
 
     names: tuple[str, ...]
     codes: NDArray[np.integer]
@@ -49,7 +49,7 @@ class ScoreTable:
 
 @dataclass(frozen=True)
 class RecordScore:
-    """One record's score and what most of it comes from; for the steward alone."""
+    """One record's score and the main part of it; for the steward alone."""
 
     row: int
     """Position of the record in the file, from 0; of a person with several rows, of the first."""
@@ -87,7 +87,7 @@ def collected_table(request: ReleaseRequest, prepared: Prepared) -> ScoreTable:
 def released_table(
     request: ReleaseRequest, prepared: Prepared, generalization: Generalization, kept: NDArray[np.bool_]
 ) -> ScoreTable:
-    """The records as released: an adversary counts the generalized values; what is suppressed is not there.
+    """The records as released: an adversary counts the generalized values; suppressed records are absent.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def _mean_contributions(table: ScoreTable, policy: CombinedPolicy) -> MeanContri
 
 
 def _histogram(risks: Floats) -> tuple[Bin, ...]:
-    """Records by score, from the least record's interval to the greatest one's; the first one holds scores of 0 too."""
+    """Records by score, from the interval of the least to that of the greatest; the first one holds scores of 0 too."""
     place = np.maximum(np.searchsorted(_EDGES, risks * _ROUNDING, side="left") - 1, 0)
     counts = np.bincount(place)
     return tuple(

@@ -1,4 +1,4 @@
-"""Expected disclosure: how much of what is sensitive of a record somebody is expected to learn who finds it by chance.
+"""Expected disclosure: the share of a record's sensitive values that somebody is expected to learn.
 
 Somebody knows each column of a person with a probability, and not who is in the file. Where the request states none, a
 quasi-identifier is known, and any other column with a small probability: nobody has looked. The figure is a probability
@@ -18,9 +18,9 @@ from tasks.microdata.coded import coded_rows, known_probabilities, presumed_colu
 from tasks.request.model import ReleaseRequest, SensitivityWeights
 
 PRESUMED = 0.1
-"""Probability that a column is known of which the request does not say how likely that is."""
+"""Probability that a column is known where the request states none."""
 LEAST_SET = 0.02
-"""Sets of columns that are known together with at most this probability are not counted, but bounded."""
+"""Sets of columns known together with at most this probability are bounded, not counted."""
 
 
 def presumed_probabilities(candidate: Candidate) -> dict[str, float]:

@@ -38,13 +38,9 @@ class CombinedFact(Fact):
     initial: ScoreFigure
     residual: ScoreFigure
     left_out: float = Field(
-        default=0.0, description="Largest bound on what sets left out add to a score after; in every figure."
+        default=0.0, description="Largest bound on the part of omitted sets in a score after; in every figure."
     )
-    presumed: tuple[str, ...] = Field(
-        description="Columns of which the request does not say how likely they are known."
-    )
-    expected: float | None = Field(
-        description="Highest expected share of what is sensitive of a record that is learned."
-    )
+    presumed: tuple[str, ...] = Field(description="Columns for which the request states no probability of being known.")
+    expected: float | None = Field(description="Highest expected share of a record's sensitive values that is learned.")
     by_known_set: tuple[Contribution, ...] = Field(description="After generalization; the largest first.")
     by_attribute: tuple[Contribution, ...]

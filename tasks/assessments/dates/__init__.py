@@ -1,1 +1,1 @@
-"""People whom known true dates find among shifted or relative ones, and what the calendar tells of the shift."""
+"""People found by known true dates among shifted or relative ones, and the calendar's information on the shift."""

@@ -1,8 +1,8 @@
-"""Linkage by true dates: known ones of a person against the shifted or relative ones of a copy.
+"""Linkage by dates: known true dates of a person against the shifted or relative ones of a copy.
 
 The attacker knows that the person is in the file, some true dates with the column that each is of, and the largest
 shift, not the offset. A person is a candidate whose released dates could be the known ones, moved by one offset; the
-attacker guesses among them. Intervals are kept by a shift, and so are a fingerprint.
+attacker guesses among them. A shift keeps the intervals between dates, so they are a fingerprint.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def released_histories(candidate: Candidate) -> Histories:
 
 
 def found_by(histories: Histories, classes: NDArray[np.int64], known: int) -> dict[str, Matches]:
-    """People who match what is known of each, by what that is."""
+    """People who match the known dates of each person, by kind of knowledge."""
     nobody = np.zeros(histories.people, dtype=np.int64)
     return {
         "with_class": matches_of_known(histories, classes, known),

@@ -27,7 +27,7 @@ _MOST_CELLS = 2**24
 """Pairs of a person and an offset that are weighed; past them, evenly spaced people stand for all."""
 _CLOSED_SHARE, _CLOSED_FROM = 0.25, 20.0
 _NEVER = -50.0
-"""Logarithm that stands for that of 0: what no day has had is improbable beyond all else."""
+"""Logarithm in place of that of 0: an offset to a day without dates is less probable than any other."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def offset_knowledge(histories: Histories) -> OffsetKnowledge:
 
 
 def _calendar(days: Days, low: int, span: int) -> tuple[Floats, Floats, int]:
-    """Logarithms by day, from `low`, of what weekdays and the whole calendar tell; and the number of closed days."""
+    """Logarithms of the probabilities by weekday and by calendar, by day from `low`; and the number of closed days."""
     counts = np.bincount(days, minlength=span).astype(np.float64)
     weekday, within = (np.arange(span) + low) % WEEK, np.zeros(span, dtype=np.bool_)
     if not len(days):

@@ -8,10 +8,10 @@ STAGE = "shifted and relative dates"
 
 
 class FoundFact(Fact):
-    """People whom some knowledge of their dates finds among the people released."""
+    """People found by some knowledge of their dates among the people released."""
 
     share: float = Field(
-        description="Expected share of the people whom a guess among all who match finds: mean of 1 over these."
+        description="Expected share of people found by a guess among all who match: mean of 1 over these."
     )
     alone: int = Field(description="People whom nobody else matches.")
 
@@ -34,13 +34,13 @@ class OffsetFact(Fact):
 
 
 class DatesFact(Fact):
-    """People whom true dates find among the shifted or relative dates of a copy."""
+    """People found by true dates among the shifted or relative dates of a copy."""
 
     shifted: tuple[str, ...] = Field(description="Columns of shifted dates.")
     relative: tuple[str, ...] = Field(description="Columns of days since an index event.")
     index: str | None = Field(description="Index event whose day stays unknown; None where dates are shifted.")
     known: int = Field(
-        description="Dates of a person that the attacker knows at most, those that find the person best."
+        description="Most dates of a person that the attacker knows, those that identify the person best."
     )
     people: int = Field(description="People released.")
     dates: int = Field(description="Their dates in these columns, each day of a person in a column once.")

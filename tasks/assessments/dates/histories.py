@@ -1,4 +1,4 @@
-"""The dates of released people on one scale of days, as they are known and as they leave."""
+"""The dates of released people on one scale of days, as known and as released."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ class Histories:
     ) -> "Histories":
         """The dates of some rows of the file.
 
-        ``released`` has what leaves of each dated column, in the order of `rows`, which are positions in the file;
+        ``released`` has the released days of each dated column, in the order of `rows`, the positions in the file;
         `persons` has the person of each, from 0 to `people` − 1.
         """
         parts: list[tuple[NDArray[np.int64], NDArray[np.int64], Days, Days]] = []

@@ -1,12 +1,12 @@
 """People whom some known true dates of a person could be of: exact counts, by packed keys and sorting.
 
-Who knows dates of a person knows the days between them, which a shift keeps, and each day up to the reach of the shift.
+Known dates of a person give the days between them, which a shift keeps, and each day up to the reach of the shift.
 A person matches if some of the person's released dates, of the same columns, lie the same days apart, and all of them
 within the reach of the known ones by one offset. So the dates of a known set are reduced to a *signature*, columns and
 intervals, and the *day* of the first. Released sets of one signature and person cover ranges of known days; ranges that
 overlap are joined, so that each person counts once, and the people who match are the ranges that cover the known day.
 
-Who knows on which days of the week a column never has a date also rules out offsets that would put other dates of a
+Knowledge of the days of the week on which a column has no date also rules out offsets that would put other dates of a
 person there. That is a matter of the offset modulo 7, which the person's released dates leave possible or not.
 """
 

@@ -1,1 +1,1 @@
-"""Rows of a file where a person has several: what they tell beside the attributes of the person."""
+"""Rows of a file where a person has several, and the information they add to the attributes of the person."""

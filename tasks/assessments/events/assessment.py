@@ -1,4 +1,4 @@
-"""Rows of people: who is found by rows that others know, and what classes disclose of sensitive ones.
+"""Rows of people: people found by rows that others know, and sensitive rows that classes disclose.
 
 The recipient is taken to see which rows are of one person, and to know that a person is in the file. The people who
 match known rows are counted in the file, from below: no table of the population tells of them.
@@ -43,7 +43,7 @@ class EventValues:
     owners: Mapping[str, NDArray[np.int64]]
     """Person of each of these rows, by attribute."""
     events: NDArray[np.int64] | None
-    """Number of what others may know of each row that they may know; None where nothing may be known."""
+    """Number of the knowable values of each row that others may know; None where nothing may be known."""
     known_of: NDArray[np.int64]
     """Person of each row that others may know."""
     known: int

@@ -44,7 +44,7 @@ class KnownRowsFact(Fact):
 
 
 class EventsFact(Fact):
-    """The rows of a copy: who is found by known ones, and what classes disclose of sensitive ones."""
+    """The rows of a copy: people found by known ones, and sensitive ones that classes disclose."""
 
     person: str = Field(description="Column that names the person of each row.")
     tables: tuple[str, ...] = Field(

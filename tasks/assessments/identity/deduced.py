@@ -1,4 +1,4 @@
-"""Values that a recipient deduces who replays the rule: which of those in a released cell its class really holds.
+"""Values in a released cell that its class really holds, as a recipient who replays the rule deduces.
 
 A class may be a cell less the people who were released before. The recipient who finds the class knows how an
 attribute is distributed over its people, and not only over all people of the cell.

@@ -110,7 +110,7 @@ class ComparedPolicy:
     policy: str
     method: Method
     chosen: bool
-    """Whether it is the recipient's."""
+    """Whether it is the recipient's own policy."""
     against: str
     """Adversary of its game: one attempt a record, or sequential, with its belief."""
     k: int | None
@@ -121,7 +121,7 @@ class ComparedPolicy:
     """Reason why it cannot be applied."""
 
     def document(self) -> dict[str, Any]:
-        """All of it for programs."""
+        """The row as JSON, for programs."""
         told: dict[str, Any] = {
             "policy": self.policy,
             "method": self.method.value,

@@ -1,4 +1,4 @@
-"""The sensitivity of one recipient's file to its stakes: maps over V and L, curves, and how far each stake may move.
+"""The sensitivity of one recipient's file to its stakes: maps over V and L, curves, and the range of each stake.
 
 Maps and curves are of the per-record games (Wan et al. 2015, Figs. 10 and 11), from one sweep; the recipient's gain
 keeps its ratio to the publisher's loss. A file is made for declared stakes. Had they been others, the same file would
@@ -52,7 +52,7 @@ def stakes_fact(
 ) -> StakesFact:
     """Maps and curves around the stakes of a request, and how far each stake may move.
 
-    Of a copy that may be pooled they say what it shows alone. ``generalization`` is the recipient's file; ``released``,
+    For a copy that may be pooled, they describe it alone. ``generalization`` is the recipient's file; ``released``,
     of shape (n_tuples,), says whether each tuple's records are released.
     """
     terms, payoffs, method = request.policy.sensitivity, payoffs_of(recipient), generalization.method

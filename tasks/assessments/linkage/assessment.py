@@ -50,8 +50,8 @@ def attack(
     """Attack a release by linking it to the original file.
 
     Every attack with all that the intruder holds; a distance whose weights are learned from people whose records are
-    known, tried on others; the same with fewer attributes known; disclosure by the rule of other generalizations, those
-    omitted that leave a record without a strategy. ``quick`` makes the first alone, ``hasty`` of these only what takes
+    known, tried on others; the same with fewer attributes known; disclosure by the rule of other generalizations that
+    leave no record without a strategy. ``quick`` makes the first alone, ``hasty`` of these only what takes
     little and most others come near to. StageFailed if nothing that is known and released varies.
     """
     request, prepared = candidate.request, candidate.prepared
@@ -147,7 +147,7 @@ def policy_linkage(candidate: Candidate, *, chosen: bool = True) -> PolicyLinkag
 
 
 def _attacked_share(candidate: Candidate, sizes: Counts) -> float:
-    """Share of the released records that an attempt pays on, by the people of each tuple's group."""
+    """Share of the released records on which an attempt pays, by the people of each tuple's group."""
     records = np.where(candidate.released, candidate.index.data.counts, 0)
     return float(records[candidate.payoffs.attacked(sizes)].sum() / records.sum())
 

@@ -26,7 +26,7 @@ _MOST_COMPARED = 3 * 10**8
 _MOST_CELL_PAIRS = 4 * 10**9
 _ROUNDING = 1e-12
 _MOST_LEVELS = 12
-"""Attributes of a probabilistic comparison at most: three levels each make 3¹² patterns."""
+"""Most attributes of a probabilistic comparison: three levels each make 3¹² patterns."""
 _THOROUGH = {"groups-nearest", "groups-likeliest", "numbers-probabilistic", "all-nearest", "numbers-joint", "all-joint"}
 _THOROUGH |= {"numbers-likeliest", "all-likeliest"}
 """Attacks that take long, and that others come near to."""
@@ -80,7 +80,7 @@ class Attacks:
         return max(uninformed, default=0.0), max(one.figure.share for one in self.made)
 
     def exhausted(self, names: tuple[str, ...]) -> bool:
-        """Whether an attack without the rule has linked the most of everybody that any can by some attributes."""
+        """Whether an attack on everybody without the rule has linked the most that any can by some attributes."""
         made = (one for one in self.made if one.knows == "uninformed" and not one.sampled)
         exact = (one.figure.share for one in made if set(one.attributes) <= set(names))
         return max(exact, default=0.0) >= self.held.most_linked(names) - _ROUNDING

@@ -41,9 +41,9 @@ class AttackFact(Fact):
     trained: LinkFigure | None = Field(
         default=None, description="Among the people whom a learned distance was learned from; None of other attacks."
     )
-    bound: bool = Field(default=False, description="Whether the attack is told more than an intruder can know.")
+    bound: bool = Field(default=False, description="Whether the attack is given more than an intruder can know.")
     most: float = Field(
-        default=1.0, description="Share that its attributes link in the file as collected: no masking gives away more."
+        default=1.0, description="Share that its attributes link in the file as collected: no masking reveals more."
     )
 
 
@@ -78,7 +78,7 @@ class LearnedFact(Fact):
     equal: LinkFigure = Field(description="With equal weights, among the same people.")
     in_sample: LinkFigure = Field(description="Among the people it was learned from: an upper bound.")
     out_of_sample: LinkFigure | None = Field(description="Among as many others; None where there are too few.")
-    shares: dict[str, float] = Field(description="Share of the weight by attribute: which ones give people away.")
+    shares: dict[str, float] = Field(description="Share of the weight by attribute: those that identify people.")
 
 
 class WeakerFact(Fact):
@@ -100,7 +100,7 @@ class PolicyLinkage(Fact):
     informed: float = Field(description="Share linked with it.")
     whole_cells: bool | None = Field(
         default=None,
-        description="Whether nobody matches a released cell but those whose own it is; None in older records.",
+        description="Whether only people whose own cell it is match a released cell; None in older records.",
     )
 
 
@@ -119,7 +119,7 @@ class LinkageFact(Fact):
     strongest_informed: str = Field(description="The same with every attack allowed; an informed intruder has all.")
     strongest_masked: str | None = Field(description="The same by numbers alone; None where no number is known.")
     left_out: tuple[str, ...] = Field(
-        default=(), description="Numbers that may be known and that policy.linkage.known leaves out, if it does all."
+        default=(), description="Numbers that may be known, where policy.linkage.known leaves out all of them."
     )
     partial: tuple[PartialKnowledgeFact, ...] = ()
     learned: tuple[LearnedFact, ...] = ()
@@ -215,7 +215,7 @@ def gate_figures(fact: LinkageFact) -> dict[Measure, float]:
 
 
 def _unmade(fact: LinkageFact, measure: Measure) -> float:
-    """The most that attacks could have linked which a measure asks for and which could not be made."""
+    """The most that attacks which a measure requires, and which could not be made, could have linked."""
     alone, uninformed = measure is Measure.LINKED_MASKED, measure in _UNINFORMED
     asked = (one for one in fact.untried if one.id in NUMBERS_ALONE or not alone)
     asked = (one for one in asked if one.knows == "uninformed" or not uninformed)
@@ -223,7 +223,7 @@ def _unmade(fact: LinkageFact, measure: Measure) -> float:
 
 
 def least_figures(fact: LinkageFact) -> dict[Measure, float]:
-    """The same, where a sample of the people was attacked by the lower ends of the intervals."""
+    """The same; where a sample of the people was attacked, by the lower ends of the intervals."""
 
     def share(attack: AttackFact) -> float:
         return attack.figure.low if attack.sampled else attack.figure.share

@@ -1,4 +1,4 @@
-"""Record linkage of generalized releases: which records can be a person's, and which is likeliest.
+"""Record linkage of generalized releases: the records that can be a person's, and the likeliest of them.
 
 Distinct tuples are compared with distinct cells. A distance is a sum over attributes; cells that agree in all but one
 are compared at once, by the least distance in that one for each of its values.
@@ -113,7 +113,7 @@ def matching_linkage(files: GeneralizedFiles) -> Linkage:
 
 
 def likely_linkage(files: GeneralizedFiles, people: Counts) -> Linkage:
-    """Guess the record of which fewest people can be the owner, knowing the population and not the rule.
+    """Guess the record with the fewest possible owners, knowing the population and not the rule.
 
     A record is the individual's with probability 1/n_p; ``people``, (n_tuples,), is n_p of each tuple's cell, at least
     1.
@@ -177,6 +177,6 @@ def _linked_to_containing(files: GeneralizedFiles, cost: Floats) -> Linkage:
 
 
 def _figure(files: GeneralizedFiles, best: Cheapest, own: Floats) -> Linkage:
-    """Figure of guessing among the cheapest; the own cost is infinite of those whose own is no candidate."""
+    """Figure of guessing among the cheapest; the own cost is infinite where the own record is no candidate."""
     credit = best.credit(files.row, own)
     return linkage(credit, files.release.released_records, best.size[files.row], files.persons)

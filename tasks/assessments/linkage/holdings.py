@@ -137,7 +137,7 @@ class Holdings:
 
     @property
     def collected_share(self) -> float:
-        """Share that the known attributes link in the file as collected: n records of d kinds give d right links."""
+        """Share linked by the known attributes in the file as collected: n records of d kinds give d right links."""
         return self._kinds((*self.quasi_names, *self.unchanged, *self.number_names), slice(None))
 
     def most_linked(self, names: Sequence[str]) -> float:
@@ -196,7 +196,7 @@ class Holdings:
         return alike_records(cells[self.candidate.prepared.tuple_of_record[self.released]], masked, classes)
 
     def only(self, names: Collection[str]) -> "Holdings":
-        """The same of an intruder who holds these attributes alone."""
+        """The same for an intruder who holds these attributes alone."""
         parts = []
         for part in self.parts:
             known = tuple(name for name in part.names if name in names)

@@ -154,7 +154,7 @@ class InformedView:
         )
 
     def joint_linkage(self, generator: np.random.Generator) -> Linkage:
-        """Link everybody at once: what is one person's record is nobody else's.
+        """Link everybody at once: no two people have the same record.
 
         Records of different classes cannot be each other's. Where pairs that may belong together are too many, classes
         are attacked in blocks of people who are near each other, of which some are drawn where there are many. The

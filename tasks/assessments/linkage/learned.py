@@ -24,7 +24,7 @@ from tasks.assessments.linkage.mixed import mixed_linkage
 
 _MOST_CHOQUET = 5
 _MOST_BY_INTEGRAL = 500
-"""People who are linked by a Choquet integral of generalized attributes at most."""
+"""Most people who are linked by a Choquet integral of generalized attributes."""
 _NAMES = {
     Kind.WEIGHTED_MEAN: "learned",
     Kind.CHOQUET: "choquet",

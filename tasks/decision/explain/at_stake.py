@@ -1,4 +1,4 @@
-"""The records that keep a risk gate closed, counted by class: never which records, and no value of them.
+"""Counts, by class, of the records that keep a risk gate closed; no record is named, and no value.
 
 A record is at stake if its own figure is beyond the gate's threshold, or if it is among those that the gate counts.
 Records are counted by the levels of their quasi-identifiers, by the size of their group, and by the quasi-identifier
@@ -49,7 +49,7 @@ _FAMILIES = {
 }
 _ATTACKED = {"attacked_share", "expected_reidentifications", "expected_loss"}
 RISKS = frozenset(one for one in Measure if one.value.partition(".")[0] in _FAMILIES) | {Measure.SMALLEST_CLASS}
-"""Measures of risk; the others say what the file is worth."""
+"""Measures of risk; the others measure what the file is worth."""
 BY_CLASS = RISKS - {Measure.LINKED_MASKED}
 """Measures whose records can be identified by class."""
 POOLED = BY_CLASS - OF_ONE_COPY

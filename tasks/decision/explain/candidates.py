@@ -72,14 +72,14 @@ def _maskings(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _dates(candidate: Candidate) -> Key:
-    """All that dates as they leave depend on; nothing where all leave as they are."""
+    """Terms that released dates depend on; empty where all are released as collected."""
     terms = (candidate.request.attributes[name].date for name in candidate.request.dated)
     found = tuple(one.model_dump_json() for one in terms if one)
     return (candidate.recipient.id, *found) if found else ()
 
 
 def _columns(candidate: Candidate) -> Key:
-    """All that the places of released columns depend on."""
+    """Terms that the places of released columns depend on."""
     excused = (name for name, one in candidate.request.attributes.items() if one.excused)
     return _maskings(candidate), candidate.request.outbound, tuple(excused), *_dates(candidate)
 
@@ -93,7 +93,7 @@ _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
     (DATES, lambda candidate: (_dates(candidate), candidate.request.policy.dates.known)),
     (UTILITY, lambda _candidate: None),
 )
-"""Assessments that draw nothing, and what each depends on beside the outcome of the game."""
+"""Assessments that draw nothing, with the terms that each depends on besides the outcome of the game."""
 
 
 class Candidates:
@@ -113,7 +113,7 @@ class Candidates:
         self.redacted = redacted
         self.estimates = Estimates()
         self.games_solved = 0
-        """Games, those that an earlier explanation solved already too."""
+        """Games, including those that an earlier explanation solved."""
         bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
         self._most_games = max(_FEWEST_GAMES, memory // max(1, bytes_each))
         self._asked = set[Key]()
@@ -154,7 +154,7 @@ class Candidates:
         self.estimates.start()
 
     def apart(self, work: Callable[[], _Result]) -> Callable[[], _Result]:
-        """Do some work at once, with bounds of its own: games and attacks that it takes count for nothing after it."""
+        """Do some work at once, with bounds of its own: its games and attacks do not count afterwards."""
         games, asked, attacks = self.games_solved, set(self._asked), self.estimates.work
         result = work()
         self.games_solved, self._asked, self.estimates.work = games, asked, attacks

@@ -50,7 +50,7 @@ def deterrent_results(trial: Trial, now: Judgement, within: str = "") -> list[Fl
 
 
 def trait_results(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
-    """Results of what the recipient is like: prior, discount, recognition and most penalties, in both directions."""
+    """Results of the recipient's traits: prior, discount, recognition and most penalties, in both directions."""
     if not deterring(trial):
         return []
     in_vain = _deterred_in_vain(now)
@@ -146,7 +146,7 @@ def _sequential(trial: Trial) -> Changes:
 
 
 def _classes(trial: Trial, method: Method, share: float) -> Changes:
-    """Classes as large as the gates on them ask for, with a share of the records that may be left out for it."""
+    """Classes of the size that the gates require, with the share of records that may be left out for it."""
     policy = trial.request.policy
     least = policy.fewest_passing(Measure.PROSECUTOR_MAXIMUM)
     least = max([least, *(round(one.threshold) for one in policy.gates if one.measure is Measure.SMALLEST_CLASS)])
@@ -177,7 +177,7 @@ def _classes(trial: Trial, method: Method, share: float) -> Changes:
 
 
 def _passing(trial: Trial, changes: Changes) -> list[Flip]:
-    """The combination if it passes, or with stronger maskings or what deters if these are all that it lacks."""
+    """The combination if it passes, or with stronger maskings or deterrents if it lacks only these."""
     whole = (*trial.renewal, *changes)
     judgement = trial.judge(whole, exact=False)
     if judgement.passes:

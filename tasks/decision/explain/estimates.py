@@ -147,7 +147,7 @@ class Estimates:
 
 
 def pooled_key(candidate: Candidate) -> _Key:
-    """All that the other copies of the candidate's coalitions depend on; empty where it is in none."""
+    """Terms of the other copies in the candidate's coalitions; empty where it is in none."""
     request, policy = candidate.request, candidate.request.policy.generalization
     others = {one.id: one for members in request.coalitions(candidate.recipient) for one in members}
     if not others:

@@ -110,7 +110,7 @@ def explain(
        before facts such as stakes, which are left out once as many games are solved as may be.
     5. Where a gate judges the sequential adversary, the terms that deter it are searched, each alone, upwards if the
        release is blocked and downwards if not, around the least value that deters it from the whole file.
-    6. Thresholds: what each would have to be for the figure measured; where several gates fail, all together.
+    6. Thresholds: the value of each that the measured figure would pass; where several gates fail, all together.
     7. Where a gate judges record linkage, maskings are made stronger if the release is blocked, weaker if not.
     8. Every other method that the policy has terms for is tried; where then only gates on the sequential adversary stay
        closed, with step 5.
@@ -261,7 +261,7 @@ def _maskings(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
     known = set(known_attributes(request, trial.candidate.prepared))
     held = [number for number, masking in enumerate(request.masking) if known.intersection(masking.attributes)]
     others = [number for number in range(len(request.masking)) if number not in held]
-    why = "The intruder is not taken to hold what it masks."
+    why = "The intruder is not assumed to hold the values that it masks."
     results = [levers.masking_strength(request, [number]).unchanged(why) for number in others]
     in_vain = _masked_in_vain(trial, now) if held and not trial.passes else ""
     if in_vain:

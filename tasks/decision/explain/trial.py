@@ -1,4 +1,4 @@
-"""Trying changes on one recipient's verdict: judged as a release would be, each change beside nothing else.
+"""Trying changes on one recipient's verdict: each is judged by itself, as a release would be.
 
 The verdict need not be monotone in a term: a higher cost makes fewer records worth attacking, and for that reason lets
 smaller groups be released. So nothing is inferred from the ends of a range: a number is searched outwards from its

@@ -1,1 +1,1 @@
-"""Budgets over the whole file: the most that the publisher can have while the file as a whole keeps some limits."""
+"""Budgets over the whole file: the publisher's greatest payoff within limits on the file as a whole."""

@@ -172,7 +172,7 @@ def _rounded(options: Options, capacity: Floats, relaxation: Relaxation) -> Plac
 
 
 def _repair(options: Options, capacity: Floats, chosen: Places) -> bool:
-    """Move groups until the limits are kept, where least is lost for what is won; whether that came about."""
+    """Move groups until the limits are kept, at the least loss for each gain; returns whether they are kept."""
     shares = _shares(options, capacity)
     ceiling = (capacity + SLACK * np.maximum(capacity, 1.0)) / np.where(capacity > 0, capacity, 1.0)
     for _ in range(_MOVES):

@@ -53,7 +53,7 @@ class Weighed:
     layers: CellLayers
     """Cells with their people and records."""
     by_records: bool = False
-    """Whether a cell weighs as many as it has records; else as many as it has people."""
+    """Whether the weight of a cell is its records; else it is its people."""
 
     @property
     def tuples(self) -> Tuples:

@@ -35,7 +35,7 @@ class Answer:
 
 
 Oracle = Callable[[Floats, bool], Answer]
-"""Answers prices, one a limit; the flag says whether the regret counts."""
+"""Function that answers prices, one for each limit; the flag says whether the regret counts."""
 
 
 @dataclass(frozen=True)

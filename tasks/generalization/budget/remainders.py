@@ -97,7 +97,7 @@ class _Search:
 
     @property
     def left_out(self) -> float:
-        """Records that may be left out; nobody's, not even of people without a record, where there is no limit."""
+        """Number of records that may be left out; negative, for nobody at all, without a limit in the budget."""
         return -1.0 if self.budget.suppression is None else self.budget.suppression * float(self.records.sum())
 
     @cached_property

@@ -24,9 +24,9 @@ _OVERHEAD = 2_000
 """Work of a strategy besides its rows, counted as rows: nearly all where rows are few and attributes many."""
 _GAIN = 1e-12
 _MERGED, _ALIKE = 2**13, 0.8
-"""Rows from which, and the share of them up to which, rows that lose the same from now on are made one."""
+"""Least rows for merging those that lose the same from now on, and the share that must be left at most."""
 _SPARSE = 8
-"""Places a row up to which finer cells are counted without being numbered anew."""
+"""Most places for each row at which finer cells are counted without renumbering."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BestCells:
     """The best cell of enough people for each row."""
 
     lost: Floats
-    """Share of information that no class of each row loses less than."""
+    """Least share of information that any class of each row loses."""
     strategies: Ints
     """Strategies of the best cells; of attributes bounded apart from others, with those withheld."""
 
@@ -94,7 +94,7 @@ class CellSearch:
 
     @property
     def through(self) -> bool:
-        """Whether no cell was left out for the limit's sake."""
+        """Whether no cell was left out because of the limit."""
         return self.work <= self.limit
 
     def cells(self) -> Iterator[Cells]:
@@ -128,7 +128,7 @@ class CellSearch:
             inside = inside._replace(lost=inside.lost + self._of(inside.rows, axis, int(levels[axis])))
 
     def _lowers(self, cells: Cells) -> bool:
-        """Whether cells lower what somebody loses, if that is known; it is lowered."""
+        """Lower the known losses to those in some cells; returns whether any fell, True where none are known."""
         if self.known is None:
             return True
         less = (cells.lost < self.known[cells.rows] - _GAIN).nonzero()[0]

@@ -17,7 +17,7 @@ from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.generalization.remainder.release import released, released_at_prices
 
 _ALL_STRATEGIES = 1024
-"""Strategies that are all tried, whatever their cells."""
+"""Number of strategies up to which all are tried, whatever their cells."""
 _SAMPLED_ROWS, _SAMPLED_PAIRS = 2**14, 2**24
 """Rows, and rows times strategies, of that sample; with fewer rows, classes need as many fewer people."""
 _SAMPLED_LEAST = 3

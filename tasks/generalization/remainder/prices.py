@@ -30,7 +30,7 @@ _ROUNDS = 4, 40
 _LOWERED, _LESS = 0.04, 0.85
 """Reduction of all prices in the first round, and its factor from one round to the next."""
 _SETTLED = 1
-"""Rounds at last in which no price is lowered."""
+"""Number of last rounds, in which no price is lowered."""
 _TOGETHER = 2**13
 """Rows of cells that are gone through together, at least."""
 _ROUNDING = 1e-9

@@ -1,4 +1,4 @@
-"""Distinct tuples to be put into classes, and what a class may be."""
+"""Distinct tuples to be put into classes, and the demands on a class."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -90,7 +90,7 @@ class RemainderProblem:
 
     @cached_property
     def strategies(self) -> Ints:
-        """Strategies that differ in what they lose: an attribute that costs nothing is withheld, and divided later."""
+        """Strategies that differ in their losses: an attribute that costs nothing is withheld, and divided later."""
         free = [axis for axis in range(len(self.lost)) if axis not in self.priced]
         return np.flatnonzero((self.lattice.nodes == self.lattice.nodes[self.top])[:, free].all(axis=1))
 
@@ -217,7 +217,7 @@ class RemainderProblem:
 
 
 def remainder_problem(problem: Problem, people: Tuples) -> RemainderProblem:
-    """Classes of people that nobody attacks; StageFailed if even everybody's is."""
+    """Classes of people that nobody attacks; StageFailed if even the class of everybody is attacked."""
     follower = problem.payoffs
     if not np.isfinite(follower.safe_group) or safe_people(follower) > people.total:
         raise all_attacked("no release exists that nobody would attack", follower)

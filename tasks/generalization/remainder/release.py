@@ -10,7 +10,7 @@ from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 
 _GAIN = 1e-9
 _NEAR = 0.1
-"""Share of information that somebody moved for others' sake loses at most."""
+"""Largest share of information lost by somebody who is moved for others."""
 
 
 def released(problem: RemainderProblem, order: CellOrder, start: Ints | None = None) -> Ints:
@@ -57,7 +57,7 @@ class _ClassesMade:
     owner: Ints
     """Class of each row; 0 is nobody's."""
     size: Floats
-    """People of each class, of class 0 without end; zero beyond the classes there are."""
+    """People of each class, infinite for class 0; zero beyond the existing classes."""
     filed: Floats
     """Records of each class, where a class needs some."""
     number: int

@@ -180,7 +180,7 @@ class Fit:
             starts = [parameters]
 
     def _offer(self, parameters: Floats) -> Floats:
-        """Keep the parameters if they are better, all rivals considered; what they win of each record."""
+        """Keep the parameters if they are better, all rivals considered; returns their credit of each record."""
         credit = self._credit(parameters)
         total = math.fsum(credit.tolist())
         if total > self._won:
@@ -188,7 +188,7 @@ class Fit:
         return credit
 
     def _look_at_missed(self, parameters: Floats, credit: Floats) -> bool:
-        """Add the nearest rivals of records that were thought to be won and are not; whether there are any."""
+        """Add the nearest rivals of records that were thought to be won and are not; returns whether there are any."""
         missed = np.flatnonzero(self._rows.wins(parameters) & (credit * self._ties < _WHOLE))
         if len(missed):
             found = nearest_rivals(self._kind, parameters, self._pairs.only(missed), _MISSED)
