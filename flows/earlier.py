@@ -97,7 +97,7 @@ def decoys_to_continue(
 
 
 def check_still_apart(workspace: Workspace, ledger: Ledger, record: DecisionRecord) -> None:
-    """Refuse a copy that would give decoys away beside another release made since.
+    """Refuse a copy that would reveal decoys together with another release made since.
 
     Reviews take time, so that other releases may follow those that the request was compared with.
 
@@ -163,7 +163,7 @@ class _People:
 
 @dataclass(frozen=True)
 class _Earlier:
-    """Releases whose copies are out and would give decoys away beside those of another request."""
+    """Releases whose copies are out and would reveal decoys together with those of another request."""
 
     siblings: list[str]
     """Releases that continue the same version, in the order of release, like the other lists."""

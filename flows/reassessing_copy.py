@@ -115,7 +115,7 @@ class CopyReassessment:
         """Today's request and population; None where the population cannot be read."""
         try:
             if self.request.population.lacks and self._sha256("population") != self.decided.population.sha256:
-                self._note("population", "the table changed, and what was counted beside it in the file is not kept")
+                self._note("population", "the table changed, and the counts from the file are not kept")
                 return None
             return Today(self.request, todays_population(self.asked, self.delivered.kept))
         except StageFailed:

@@ -138,39 +138,39 @@ def assess(
     """Assess one method alone and release nothing.
 
     ``game`` compares all policies under each recipient's stakes in one table: Safe Harbor, k-anonymity, every method of
-    the game, and the partitions against the recipient as a sequential adversary. It shows what each pays and keeps, its
-    risk as it claims it and once it is known, P_reid by a sequential adversary, and how long it took. Where the policy
-    demands k-anonymity, every method is followed by it, and what that took is shown.
+    the game, and the partitions against the recipient as a sequential adversary. It shows the payoff of each, the
+    information kept, the claimed risk, the risk once the policy is known, P_reid by a sequential adversary, and the
+    time. Where the policy demands k-anonymity, every method is followed by it, and its cost is shown.
 
-    ``fmdp`` models each recipient as a sequential adversary: it tries candidate after candidate for as long as that
-    pays, pays for access to external data, and may be detected and fined. It shows the risk before and after, the group
+    ``fmdp`` models each recipient as a sequential adversary: they try candidate after candidate for as long as that
+    pays, pay for access to external data, and may be detected and fined. It shows the risk before and after, the group
     sizes that deter, and the least terms that would.
 
-    ``combined`` scores identity and attribute disclosure in one, before and after, and says which known attributes and
-    which sensitive ones make the score, for the file and for the records that score highest.
+    ``combined`` scores identity and attribute disclosure together, before and after, and shows which known attributes
+    and which sensitive ones contribute most, for the file and for the records that score highest.
 
-    ``linkage`` attacks the release as an intruder would who knows original values of everybody, at least the
-    quasi-identifiers: by groups and by masked numbers, with and without knowing rule and maskings, with less
-    knowledge, and with learned weights.
+    ``linkage`` attacks the release as an intruder who knows original values of everybody, at least the
+    quasi-identifiers: by groups and by masked numbers, with and without knowing rule and maskings, with less knowledge,
+    and with learned weights.
 
-    ``singling-out`` searches every set of a few released columns for records that are alone by it. It says which
-    columns do it, which sets single out the records that score highest, and how many are unique in the population, as
-    estimated.
+    ``singling-out`` searches every set of a few released columns for records that it singles out. It shows the columns
+    that contribute most, the sets that single out the highest-scoring records, and an estimate of the records that are
+    unique in the population.
 
     ``attribute`` shows what the records of a class share: values that are disclosed without any record being found.
 
-    ``dates`` counts whom true dates find among shifted or relative ones: some known dates, with and without the class,
-    and all of them. It says what days of the week and the calendar tell of the shift.
+    ``dates`` counts the people found by true dates among shifted or relative ones: by some known dates, with and
+    without the class, and by all of them. It shows what days of the week and the calendar reveal about the shift.
 
     ``events``, of a file with several rows a person, counts the people who match rows that others know, and shows what
     classes disclose of rows. With ``--levels`` it compares the levels at which these attributes could be released, by
-    what is then kept of them and how many rows are withheld; with ``--write`` the request then states the best.
+    the information kept and the rows withheld; with ``--write`` the request then states the best.
 
-    ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
-    associations, clusters, classifiers, and risk against utility of each masking.
+    ``utility`` measures the utility of the file: losses of generalization, changes of masked numbers, associations,
+    clusters, classifiers, and risk against utility of each masking.
 
-    ``decoys`` shows what room the data have for decoys, with its spread over random samples of the population, how many
-    recipients can have some, what it costs each copy, what recipients would learn who compare copies, and whether
+    ``decoys`` shows the room for decoys in the data, with its spread over random samples of the population, the number
+    of recipients who can have some, the cost to each copy, what recipients who compare copies would learn, and whether
     decoys could be distinguished from real classes.
 
     With ``--algorithm`` one algorithm of the method's paper runs instead: a search of the game record by record, a
@@ -178,7 +178,7 @@ def assess(
     each with payoff, risk or links, the work it took and its time.
 
     With ``game --record`` the game over one record is shown: the strategies that pay most, who matches and whether an
-    attack pays, and which strategy is best where the stakes are others.
+    attack pays, and which strategy is best under other stakes.
 
     Numbers that the request masks are masked, and dates shifted, with random choices that are not those of a release.
     Tables show each copy by itself; with ``--json`` the figures that gates use are given too, the worst of the copy

@@ -262,7 +262,7 @@ _READINGS = {
     "outside knows whose records lack one",
     (Role.SENSITIVE, MissingReading.OWN_GROUP): "a missing value is one more value of a class",
     (Role.SENSITIVE, MissingReading.ANY_VALUE): "a missing value adds no diversity to a class, and what the class "
-    "discloses is told of its person too",
+    "discloses is disclosed of its person too",
 }
 
 
@@ -309,8 +309,8 @@ def _population_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[s
         )
     elif population.lacks:
         yield (
-            f"the population table lacks {', '.join(population.lacks)}: released classes that tell one of these hold "
-            "the file's people alone; those that tell none hold the table's"
+            f"the population table lacks {', '.join(population.lacks)}: released classes that reveal one of these are "
+            "counted in the file; the others, in the table"
         )
 
 

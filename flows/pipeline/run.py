@@ -1,4 +1,4 @@
-"""One release under way, and what it is to come to: paths, ids and hashes, so that whatever runs it may show them."""
+"""One release under way, and its terms: paths, ids and hashes, which any orchestrator may show."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -154,7 +154,7 @@ _FILTERS: Mapping[str, tuple[str, Callable[[BoardRow], Iterable[str]]]] = {
     "agreement": ("Agreement", lambda row: row.agreements),
     "recipient": ("Recipient", lambda row: (who for _, who in row.recipients)),
 }
-"""Filters beside the state: label, and the values of a line."""
+"""Filters besides the state: label, and the values of a line."""
 
 
 def is_own(visitor: Visitor, one: BoardRequest) -> bool:

@@ -44,7 +44,7 @@ def draw_risk(
 
 @router.get("/releases/{release_id}/{recipient}/compare")
 def compare(release: CurrentRelease) -> Response:
-    """The release beside its predecessor, or beside another one to the same recipient."""
+    """The release and its predecessor, or another one to the same recipient, side by side."""
     visitor = release.visitor
     others = [
         one

@@ -92,7 +92,7 @@ class Provider:
                 "the identity provider has not signed you in",
                 expected="its confirmation",
                 got="a refusal" if answer.get("error") else "another answer",
-                fix="sign in again, or ask whoever runs the provider",
+                fix="sign in again, or ask the provider's operator",
             )
         with _provider_errors(), self._session(kept["redirect"]) as session:
             token = session.fetch_token(

@@ -81,7 +81,7 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         ),
         Measure.COMBINED_ABOVE: MeasureText("Records whose combined score exceeds the policy's threshold", *_RECORDS),
         Measure.COMBINED_EXPECTED: MeasureText(
-            "Highest expected disclosure of what is sensitive of a record", *_PROBABILITY
+            "Highest expected disclosure of a record's sensitive values", *_PROBABILITY
         ),
         Measure.LINKED_UNINFORMED: MeasureText(
             "Records that the strongest uninformed intruder links correctly", *_RECORDS
@@ -108,11 +108,11 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.ATTRIBUTE_RISE: MeasureText(
             "Largest rise of a sensitive value's probability for an informed recipient", *_PROBABILITY
         ),
-        Measure.DATES_LINKED: MeasureText("People whom some true dates and their class find", *_PEOPLE),
-        Measure.DATES_ALONE: MeasureText("People whom some true dates alone find", *_PEOPLE),
-        Measure.DATES_PATTERN: MeasureText("People whom all their true dates and their class find", *_PEOPLE),
+        Measure.DATES_LINKED: MeasureText("People found by some true dates and their class", *_PEOPLE),
+        Measure.DATES_ALONE: MeasureText("People found by some true dates alone", *_PEOPLE),
+        Measure.DATES_PATTERN: MeasureText("People found by all their true dates and their class", *_PEOPLE),
         Measure.DATES_OFFSET: MeasureText(
-            "People whose shift the calendar gives away", "expected share of people", Scale.SHARE
+            "People whose shift the calendar reveals", "expected share of people", Scale.SHARE
         ),
         Measure.COLUMNS_UNPLACED: MeasureText("Revealing columns that nobody has excused", "columns", Scale.COUNT),
         Measure.TEXT_MISSED: MeasureText(

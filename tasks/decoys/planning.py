@@ -347,7 +347,7 @@ def _take_seat(holders: list[Holder], newcomer: CopyToMark, file: int) -> None:
             expected="a free seat for each newcomer, in a copy of its generalization",
             got=f"{sum(one.recipient is None for one in holders)} seats, over all generalizations",
             fix="plan more seats in the first version of the next release; in this one all real classes are held "
-            "by somebody, and a newcomer's decoys could be told by comparing copies",
+            "by somebody, and a newcomer's decoys could be found by comparing copies",
         )
     planned = len(holders[seats[0]].decoys)
     if newcomer.classes != planned:

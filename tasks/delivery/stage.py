@@ -147,7 +147,7 @@ def delivered_files(request: ReleaseRequest, files: RecipientFiles) -> dict[str,
     record = files.record
     if record.delivery is None or files.released is None:
         raise StageFailed(
-            "a file is to be delivered that the record does not tell of",
+            "a file is to be delivered that the record does not name",
             where=f"release to {record.recipient.id}",
             expected="its name, form and hash in the record",
             got="none",

@@ -311,7 +311,7 @@ class _Verification:
             yield f"{path} names a ledger head that is not in this ledger before entry {entry.sequence}"
         overrides = {one.sha256: one for one in ledger.entries(event=Event.OVERRIDDEN)} if record.overrides else {}
         if not is_founded(record, overrides, entry.sequence):
-            yield f"{path} tells of overrides that the ledger does not record"
+            yield f"{path} has overrides that the ledger does not record"
 
     def _later_faults(self, entries: Sequence[Entry], later: Sequence[Entry], record: DecisionRecord) -> Iterator[str]:
         """Entries since the publication that contradict each other or the recipient's approval."""
@@ -325,7 +325,7 @@ class _Verification:
             yield f"{error.what} ({error.where})"
             return
         if approval is not None and (approval.reviews, approval.overrides) != (now.reviews, overrides_in(now)):
-            yield f"{approval_files(recipient)['approval_sha256']} tells other reviews than the ledger"
+            yield f"{approval_files(recipient)['approval_sha256']} has other reviews than the ledger"
 
     def _release_faults(self, record: DecisionRecord, entry: Entry | None) -> Iterator[str]:
         place, data = f"{DELIVERIES}/{record.recipient.id}", self._data_hashes(record.recipient.id)

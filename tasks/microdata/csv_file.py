@@ -178,7 +178,7 @@ def _unreadable_archive(path: Path, got: str) -> DataError:
 
 
 def first_bytes(path: Path) -> bytes:
-    """The first bytes of a file, by which its format is told."""
+    """The first bytes of a file, which show its format."""
     with path.open("rb") as stream:
         return stream.read(16)
 

@@ -1,4 +1,4 @@
-"""Withheld columns that released ones may tell: codes of those that many records share, and of the parts of dates."""
+"""Withheld columns that released ones may reveal: codes of those that many records share, and of the parts of dates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType

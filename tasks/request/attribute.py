@@ -1,4 +1,4 @@
-"""An attribute of the microdata: its role, its hierarchy, what it can give away about a person, and its masking."""
+"""An attribute of the microdata: its role, its hierarchy, the information that it can reveal, and its masking."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -384,7 +384,7 @@ class TextTerms(RequestPart):
 
 
 class Attribute(RequestPart):
-    """One column of the microdata: its role and what follows from it."""
+    """One column of the microdata: its role and the terms for it."""
 
     role: Role
     type: ValueType = Field(default=ValueType.TEXT, description="Type of the values.")
@@ -567,7 +567,7 @@ class Attribute(RequestPart):
             ),
             "role",
             got="a different type, allowed_values, safe_harbor or scan: false",
-            fix="remove them, or give the column the role of what it holds",
+            fix="remove them, or give the column the role of its contents",
         ),
         Rule(
             "a quasi-identifier needs a hierarchy",

@@ -76,7 +76,7 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
                 "date.relative_to",
                 lambda one, name: name in one.dated and counts_from(one, name) != counts_from(one, one.dated[0]),
             ),
-            got="shifted dates and others, or two index events: together they tell of each other",
+            got="shifted dates and others, or two index events: together they reveal each other",
             fix="shift all of them by the same number of days, or make all relative to the same event",
         ),
         Rule(
@@ -96,7 +96,7 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
                     and not one.attributes[name].dated
                 ),
             ),
-            got="a column of dates as collected, which may tell by how much the others are shifted",
+            got="a column of dates as collected, which may reveal by how much the others are shifted",
             fix="shift it too, make it relative, generalize it as a quasi-identifier, or withhold it",
         ),
         Rule(
@@ -117,7 +117,7 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
                 ),
                 None,
             ),
-            got="periods of the calendar, which tell by how much the others are shifted",
+            got="periods of the calendar, which reveal by how much the others are shifted",
             fix="shift it too, or withhold it",
         ),
         Rule(

@@ -96,7 +96,7 @@ class Gate(RequestPart):
         default=None, description="Threshold of a risk or loss."
     )
     at_least: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
-        default=None, description="Threshold of what is better the larger it is."
+        default=None, description="Threshold of a measure that should be large."
     )
     because: Text = Field(description="Precedent or reason for the threshold.")
 
@@ -179,7 +179,7 @@ DEFAULT_GATES = (
     Gate(
         measure=Measure.COLUMNS_UNPLACED,
         at_most=0.0,
-        because="No column is released that tells of people, unless somebody answers for it.",
+        because="No released column reveals people, unless somebody answers for it.",
     ),
 )
 

@@ -177,7 +177,7 @@ class LoadedRequest:
 
 
 def _may_be_file(path: Path) -> bool:
-    """Whether a file is there; true where the system does not tell, so that no other file is used in its place."""
+    """Whether a file is there; true where the system does not say, so that no other file is used in its place."""
     try:
         return path.is_file()
     except (OSError, ValueError):

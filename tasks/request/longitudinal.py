@@ -115,7 +115,7 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         Rule(
             "where a person has several rows there are no decoys",
             lambda one: None if one.dataset.person is None else decoys_asked(one),
-            got="decoys beside dataset.person; decoys would need rows that nobody can tell from real ones",
+            got="decoys beside dataset.person; decoys would need rows that pass for real ones",
             fix="remove them, or release a file with one row a person",
         ),
     )

@@ -16,7 +16,7 @@ class PopulationBasis(StrEnum):
     TABLE = "table"
     """A table of the population that has every quasi-identifier."""
     TABLE_AND_FILE = "table and file"
-    """A table that lacks some quasi-identifiers; classes that tell one of these are counted in the file."""
+    """A table that lacks some quasi-identifiers; classes that reveal one of these are counted in the file."""
     FILE = "file"
     """The file, which holds everybody of the population."""
     SAMPLE = "sample"

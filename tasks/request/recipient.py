@@ -1,4 +1,4 @@
-"""A recipient: the agreement that binds it, what is at stake for it, and how it would attack."""
+"""A recipient: its agreement, its stakes, and its terms as an adversary."""
 
 import math
 from collections.abc import Set
@@ -17,7 +17,7 @@ _ROUNDED = 1e-6
 
 
 class Agreement(RequestPart):
-    """The data use agreement that binds the recipient, and what it costs to break it."""
+    """The data use agreement that binds the recipient, and the cost of breaking it."""
 
     id: Text = Field(description="Name of the agreement.")
     expires: date = Field(description="Last day on which it is in force; no decision holds longer.")

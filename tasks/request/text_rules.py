@@ -25,7 +25,7 @@ TEXT_RULES: tuple[Rule[Any], ...] = (
         fix="state in the policy how much may be missed and may remain, or withhold the text (role: withheld)",
     ),
     Rule(
-        "decoys have no text that nobody could tell from real text",
+        "decoys have no text that would pass for real text",
         lambda one: decoys_asked(one) if one.texts else None,
         got=lambda one: f"decoys beside the column {one.texts[0]}",
         fix="remove the decoys, or withhold the text (role: withheld)",

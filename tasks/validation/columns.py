@@ -116,7 +116,7 @@ class FileColumns:
         return ~np.isnan(cells) if degrees or (present.min() > 10_000 and bool(words & _GRID)) else none
 
     def aged(self, column: str) -> Flags:
-        """Records whose cell tells an age over 89, in a column that is not named an age."""
+        """Records whose cell states an age over 89, in a column that is not named an age."""
         cells, words = self._numbers[column], set(name_words(column))
         present = cells[~np.isnan(cells)]
         old: Flags = np.zeros(len(cells), dtype=np.bool_)

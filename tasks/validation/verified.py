@@ -1,4 +1,4 @@
-"""Identifiers that a numbering plan or check digits tell from other digits: phone numbers, accounts, national numbers.
+"""Identifiers with a numbering plan or check digits: phone numbers, accounts, national numbers.
 
 Candidates are found by RE2; only they are tested by ``phonenumbers`` and ``stdnum``, both of which are imported when
 there are candidates. Some tests a random code passes one time in ten: what passes them alone counts where at least half
@@ -74,7 +74,7 @@ _NATIONAL: dict[str, str] = {
     "pl.pesel": r"[0-9]{2}[0-3][0-9][0-3][0-9]{6}",
     "at.vnr": r"[1-9][0-9]{3} [0-3][0-9][01][0-9]{3}",
 }
-"""Numbers of ``stdnum`` by module, each with the forms in which it is told from other codes."""
+"""Numbers of ``stdnum`` by module, each with the forms that set it apart from other codes."""
 _WEAK = frozenset({"es.dni", "es.nie", "de.idnr", "gb.nhs", "ca.sin", "pl.pesel", "at.vnr"})
 """Numbers whose check a code of the same form passes by chance now and then."""
 _UNCHECKED = (

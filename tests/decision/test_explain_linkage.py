@@ -157,7 +157,8 @@ def test_what_is_linked_without_the_numbers_no_masking_can_help() -> None:
 
 def test_numbers_that_nobody_holds() -> None:
     explanation = explained(request_for(gate("linkage.uninformed_share", 0.001), known=("q0",)))
-    assert [one.reason for one in unmoved(explanation)] == ["The intruder is not assumed to hold the values that it masks."]
+    reasons = [one.reason for one in unmoved(explanation)]
+    assert reasons == ["The intruder is not assumed to hold the values that it masks."]
 
 
 def test_other_gates_are_closed_as_well() -> None:

@@ -606,7 +606,7 @@ def test_rewritten_reviews_are_found(approved: Waiting) -> None:
     verify_bundle(approved.bundle, None)
     told = approved.problems()
     assert "approval/university.json is not the one in ledger entry 11" in told
-    assert "tells other reviews than the ledger" in told
+    assert "has other reviews than the ledger" in told
     approval["reviews"] = approval["reviews"][:1]
     path.write_text(json.dumps(approval))
     assert "does not approve the decision beside it" in approved.problems(alone=True)

@@ -109,12 +109,12 @@ def linkage() -> LinkageFact:
                    "Best of the records that the maskings allow, by all that is known (intersection attack, RSLD)",
                    "informed", figure(1_602.75, SAMPLED, certain=1_388)),
             attack("all-joint",
-                   "Everybody at once, by all that is known: what is one person's record is nobody else's",
+                   "Everybody at once, by all that is known: no two people have the same record",
                    "informed", figure(28_613.75, certain=26_388)),
         ),
         untried=(
             UntriedAttack(
-                title="Everybody at once, by numbers alone: what is one person's record is nobody else's",
+                title="Everybody at once, by numbers alone: no two people have the same record",
                 knows="informed",
                 reason="too many pairs may belong together: masked numbers; expected at most 33,554,432, got "
                 "231,446,092",

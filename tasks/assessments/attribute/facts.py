@@ -32,7 +32,7 @@ class AttributeFact(Fact):
 
     classes: int
     records: int
-    known: tuple[str, ...] = Field(description="Columns beside the quasi-identifiers that make the classes.")
+    known: tuple[str, ...] = Field(description="Columns besides the quasi-identifiers that make the classes.")
     columns: tuple[ColumnDisclosureFact, ...] = Field(description="In the order of the request.")
     disclosed_classes: int = Field(description="Classes that disclose some column's value.")
     disclosed_records: int

@@ -124,7 +124,7 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
 
 
 def _linking(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact]:
-    """Columns whose pseudonyms link records: they reveal nothing else, since no pseudonym tells of its value."""
+    """Columns whose pseudonyms link records: they reveal nothing else, since no pseudonym reveals its value."""
     for name in request.linking:
         distinct = prepared.distinct_values[name]
         records = len(prepared.tuple_of_row) if name in request.of_rows else prepared.data.total

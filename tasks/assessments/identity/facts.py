@@ -233,7 +233,7 @@ class UncertaintyFact(Fact):
     approved: ChanceFact = Field(description="All gates pass, even in the worst case of terms with a range only.")
     possible: ChanceFact = Field(description="All gates pass in the best case of those terms.")
     certain: bool | None = Field(
-        description="True: all gates pass whatever the terms are; false: never; null: it depends, or cannot be told."
+        description="True: all gates pass whatever the terms are; false: never; null: it depends, or is not known."
     )
     figures: tuple[FigureRangeFact, ...]
     deciding: tuple[DecidingFact, ...] = Field(description="Terms with a distribution, the most deciding first.")

@@ -125,7 +125,7 @@ def transparent_risk(people: Counts, effective: Counts, records: Counts, payoffs
 def policy_outcome(
     table: CountIndex, generalization: Generalization, payoffs: Follower, *, chosen: bool = False
 ) -> PolicyOutcome:
-    """Averages over all records of the data (Wan et al. 2015, Table 7), beside the transparent figures.
+    """Averages over all records of the data (Wan et al. 2015, Table 7), with the transparent figures.
 
     The payoffs are those that the method claims, from n_p; the shares attacked and the expected re-identifications are
     given from n_p and from n_T. Records that k-anonymity suppresses are worth nothing to anybody, keep no information

@@ -50,7 +50,7 @@ _UNINFORMED = {
 }
 _CANDIDATES = "Best of the records that the maskings allow, {} (intersection attack, RSLD)"
 _LIKELIEST = "Likeliest record against how many others explain it as well, {}"
-_JOINT = "Everybody at once, {}: what is one person's record is nobody else's"
+_JOINT = "Everybody at once, {}: no two people have the same record"
 _LIKELIEST_CELL = "Likeliest record in the groups that the rule gives people with the known values"
 _INFORMED = {
     "own-cell": "Any record in the groups that the rule gives the person",

@@ -33,7 +33,7 @@ def known_attributes(request: ReleaseRequest, prepared: Prepared) -> tuple[str, 
 
 
 def knowable_numbers(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
-    """Numbers beside the quasi-identifiers, masked or not, of which the request does not say that nobody knows them."""
+    """Numbers besides the quasi-identifiers, masked or not, unless the request says that nobody knows them."""
     return _numbers(knowable_columns(request), request, prepared)
 
 

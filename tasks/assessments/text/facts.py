@@ -1,4 +1,4 @@
-"""Facts of released free text: what was replaced, what remains, and how well the scanner finds identifiers."""
+"""Facts of released free text: replacements, remaining identifiers, and the scanner's performance."""
 
 from pydantic import Field
 

@@ -146,7 +146,7 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
         counted, sizes = RECORDS, _classes(candidate, held) if coalition is None else coalition.classes[released]
         if measure is Measure.COMBINED_EXPECTED:
             high = expected_disclosure(candidate, coalition) * _ROUNDING > threshold
-            condition = f"of which more than {threshold:g} of what is sensitive is expected to be learned"
+            condition = f"with an expected disclosure above {threshold:g}"
             return _Exposed(_by_tuple(candidate, high), sizes, counted, condition)
         if family == "combined":
             limit = candidate.request.policy.combined.threshold if measure is Measure.COMBINED_ABOVE else threshold
@@ -162,7 +162,7 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
         if measure is Measure.SMALLEST_CLASS:
             flags, condition = sizes < threshold, f"in classes of fewer than {threshold:g}"
         elif measure in (Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED):
-            flags, condition = sizes == 1, "alone in what is known of their class"
+            flags, condition = sizes == 1, "alone in their class by the known attributes"
         elif family == "linkage":
             condition = f"linked with a chance above {threshold:.4g} by their class alone"
     return _Exposed(np.where(flags, candidate.records, 0), sizes, counted, condition)

@@ -229,7 +229,7 @@ class Candidates:
             yield self.estimates.linked(candidate, anew=not is_closed(request, figures), exact=exact)
 
     def _alone(self, assessment: Assessment[Any], candidate: Candidate, terms: object) -> Figures:
-        """Figures of one assessment by the terms that it depends on beside the outcome of the game."""
+        """Figures of one assessment by the terms that it depends on besides the outcome of the game."""
         key = (assessment.id, candidate.digest, terms, *pooled_key(candidate))
         if key not in self._figures:
             self._figures[key] = assessment.measures(candidate)

@@ -62,8 +62,8 @@ _OPEN_BY_DECOYS = (
     "these are is sealed, so that no change of terms can be tried."
 )
 _BY_EARLIER_COPIES = (
-    "Gates judge this copy together with earlier copies in the same hand, so that what a change of terms does to this "
-    "copy alone does not tell the verdict."
+    "Gates judge this copy together with earlier copies in the same hand, so that the effect of a change of terms on "
+    "this copy alone does not determine the verdict."
 )
 _NOT_BY_TERMS = (
     "Every gate that depends on a term of the request is open; what blocked the release is among its reasons and has "
@@ -398,7 +398,7 @@ def _is_found_again(gate: GateResult, now: Judgement) -> bool:
 
 def _contradiction(where: str) -> StageFailed:
     return StageFailed(
-        "solved again, the recorded terms do not give what was recorded",
+        "solved again, the recorded terms do not give the recorded figures",
         where=where,
         expected="the figures and the verdict of the decision record",
         got="other figures or another verdict",

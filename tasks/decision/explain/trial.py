@@ -148,7 +148,7 @@ class Trial:
 
 
 def outwards(lever: Lever, *, up: bool) -> Iterator[float]:
-    """Values of the grid and those to try beside, from the present one outwards and within the lever's range."""
+    """Values of the grid and further ones to try, from the present one outwards and within the lever's range."""
     present, least, most = lever.current, lever.lowest, lever.highest
     steps = (present * factor if up else present / factor for factor in (FEW_FACTORS if lever.few else FACTORS))
     grid = {min(max(_written(lever, step, up=up), least), most) for step in steps} - {0}

@@ -76,7 +76,7 @@ def budgeted_remainder(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Classes of the population, and of records of nobody in it, within a budget."""
+    """Classes of the population, and of records that match nobody in it, within a budget."""
 
     alone: RemainderProblem
     """The search without the budget."""
@@ -198,7 +198,7 @@ class _Search:
 
     @cached_property
     def _records_a_person(self) -> Floats:
-        """Records of each row by its people; none of nobody, which only widens a bound."""
+        """Records a person in each row; 0 in rows without people, which only widens a bound."""
         return np.divide(self.records, self.alone.counts, out=np.zeros(len(self.records)), where=self.alone.counts > 0)
 
     def partition(self, problem: Problem, weighed: Weighed) -> Ints | None:

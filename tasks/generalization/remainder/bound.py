@@ -104,7 +104,7 @@ class CellSearch:
         yield from self._finer(self.problem.lattice.nodes[self.problem.top], 0, everybody)
 
     def _finer(self, levels: Codes, place: int, inside: Cells) -> Iterator[Cells]:
-        """Cells that are finer in an attribute from a place on; ``inside.lost`` is what is lost in those before."""
+        """Cells that are finer in an attribute from a place on; ``inside.lost`` is the loss in those before."""
         for later in range(place, len(self.axes)):
             inside = self._promising(inside)
             if len(inside.rows) == 0:

@@ -1,4 +1,4 @@
-"""Classes once all cells were tried: divided where that is allowed, and made to hold whoever is left over."""
+"""Classes once all cells were tried: divided where that is allowed, and extended to hold people left over."""
 
 import numpy as np
 

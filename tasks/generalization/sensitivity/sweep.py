@@ -1,4 +1,4 @@
-"""The games at many stakes at once: what the publisher earns, what is attacked, how much is generalized.
+"""The games at many stakes at once: the publisher's payoff, the records attacked, the extent of generalization.
 
 Each point's choice is that of ``tasks.generalization.exact.solve``. For each tuple it is the best strategy that is not
 attacked, which depends on the safe group alone, or the best of all, which depends on V/L alone. Both are found once for

@@ -1,4 +1,4 @@
-"""Families of parametric distances: what is linear in their parameters, and which parameters they allow.
+"""Families of parametric distances: features that are linear in their parameters, and the allowed parameters.
 
 Torra 2016, slides 25 to 41. Every squared distance is w·φ, φ being the family's features of how two standardised
 records differ in each attribute. Only the direction of the learned w matters: the allowed parameters are a cone.
