@@ -188,7 +188,7 @@ def _combined(
             place, cells = names.index(name), codes[:, names.index(name)].copy()
             narrow = classes([np.unique(cells, return_inverse=True)[1], *sets[name]])
             codes[:, place] = narrow
-            # A group of all values reveals nothing, but what is left of it may; others weigh as much as any value in them.
+            # A group of all values reveals nothing, but what is left of it may; others weigh as any value in them.
             told = (np.maximum(weights[0][place][cells], of_left[name]), weights[1][place][cells])
             for column, of_rows in zip(weights, told, strict=True):
                 column[place] = np.zeros(int(narrow.max()) + 1)
