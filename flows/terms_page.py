@@ -14,8 +14,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "terms.md"
 INTRO = """# Terms of a request
 
 Generated from the models, like the [schemas](../schemas/request.schema.json) that editors use. A dot leads into a part:
-`date.shift` of `attributes` is written `date: {shift: person}` under a column. Terms that a part
-requires are required only where the part is given."""
+`date.shift` of `attributes` is written `date: {shift: person}` under a column. Terms that a part requires are required
+only where the part is given."""
 
 Part = dict[str, Any]
 _ELSEWHERE = {

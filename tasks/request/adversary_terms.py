@@ -68,7 +68,7 @@ class AdversaryTerms(RequestPart):
     penalty: Cost | None = Field(
         default=None, description="Penalty for an attempt that is noticed, C_p; at most the agreement's."
     )
-    access_cost: Cost | None = Field(default=None, description="Paid once for access to the external data, C_d.")
+    access_cost: Cost | None = Field(default=None, description="Cost of access to the external data, paid once, C_d.")
     link_cost: Cost | None = Field(
         default=None, description="Cost of linking a record to its candidates, C_l; paid for each record."
     )

@@ -12,7 +12,7 @@ from tasks.request.part import EachOnce, Probability, RelativePath, RequestPart,
 
 
 class Role(StrEnum):
-    """The part that an attribute can play in disclosure."""
+    """Role of an attribute in disclosure."""
 
     DIRECT = "direct identifier"
     QUASI = "quasi-identifier"
@@ -208,7 +208,7 @@ class HierarchySource(RequestPart):
     )
     public: bool = Field(
         default=False,
-        description="Whether a delivery lists also values and groups that do not occur in it; only for public "
+        description="Whether a delivery also lists values and groups that do not occur in it; only for public "
         "code lists.",
     )
 
@@ -399,7 +399,7 @@ class Attribute(RequestPart):
     )
     level: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None,
-        description="Level at which an attribute of rows leaves, in every copy; 0: the values themselves.",
+        description="Level at which an attribute of rows is released, in every copy; 0: the values themselves.",
     )
     least_people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None,
@@ -433,7 +433,7 @@ class Attribute(RequestPart):
     date: DateTerms | None = Field(default=None, description="Treatment of dates, and the kind of event (type: date).")
     labels: dict[str, Text] | None = Field(
         default=None,
-        description="Meaning of coded values; a dictionary in clear has those of the values that are delivered.",
+        description="Meaning of coded values; a dictionary in clear has those of the delivered values.",
     )
     scan: bool = Field(default=True, description="Scan the column for identifiers; the report says where not.")
     pseudonym: PseudonymTerms | None = Field(
@@ -732,13 +732,12 @@ class Masking(RequestPart):
     """Some numeric attributes that are masked together before they leave."""
 
     attributes: Annotated[tuple[Text, ...], EachOnce] = Field(
-        min_length=1, description="Columns of whole or other numbers that are no quasi-identifiers."
+        min_length=1, description="Columns of numbers that are not quasi-identifiers."
     )
     method: MaskingName = Field(description="Each method takes one parameter.")
     p: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="Percent of the records that a value moves past at most (rank-swapping, "
-        "rank-swapping-p-distribution).",
+        description="Most records that a value moves past, in percent (rank-swapping, rank-swapping-p-distribution).",
     )
     reading: Literal["pair", "skip", "literal"] | None = Field(
         default=None, description="Rule that draws the partner of a swap; “pair” where not given (rank-swapping)."

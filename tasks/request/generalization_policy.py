@@ -21,14 +21,14 @@ _SUM = 1e-9
 class SensitiveTerm(RequestPart):
     """Demand of a privacy model on the values of one attribute in each class."""
 
-    attribute: Text = Field(description="Attribute that the demand is of.")
+    attribute: Text = Field(description="Attribute that the demand applies to.")
 
 
 class Diversity(SensitiveTerm):
     """Values of a sensitive attribute that each class must have (Machanavajjhala et al. 2007)."""
 
     kind: Literal["distinct", "entropy", "recursive"] = Field(
-        default="distinct", description="Form of diversity that is asked for."
+        default="distinct", description="Required form of diversity."
     )
     l: Annotated[float, Field(ge=2, le=10_000, allow_inf_nan=False)] = Field(  # noqa: E741
         description="Values of each class; a whole number, except for entropy."
@@ -72,7 +72,7 @@ class KAnonymity(RequestPart):
         description="Share of the records that may be left out, those missing for others' decoys included.",
     )
     metric: Literal["precision", "non-uniform entropy", "discernibility", "loss"] = Field(
-        default="loss", description="Loss of information that is least."
+        default="loss", description="Metric of information loss to minimize."
     )
     people: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = Field(
         default=None, description="Least people of the population who match a class (k-map)."
@@ -142,7 +142,7 @@ class BudgetPolicy(RequestPart):
     attacked_share: Probability | None = Field(default=None, description="Largest share of the records attacked.")
     least_people: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = Field(
         default=None,
-        description="Least people of the population who match a released cell; of a remainder class, the class.",
+        description="Least people of the population who match a released cell, or a remainder class.",
     )
     least_records: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="Least records of a released class (partitions and remainder classes only)."
@@ -191,7 +191,7 @@ class GeneralizationPolicy(RequestPart):
     )
     adversary_belief: Literal["known group", "unknown group", "access shared"] | None = Field(
         default=None,
-        description="Knowledge of the sequential adversary before it pays for access; access shared, once for "
+        description="Knowledge of the sequential adversary before they pay for access; access shared, once for "
         "the file, where not given. Gates judge the strongest.",
     )
     shared: SharedRepresentation | None = Field(

@@ -26,5 +26,5 @@ class MissingPolicy(RequestPart):
     )
     sensitive: MissingReading = Field(
         default=MissingReading.ANY_VALUE,
-        description="One more value of its class (own group), or the one that discloses most (any value).",
+        description="A missing value is one more value (own group), or the value that discloses most (any value).",
     )

@@ -84,7 +84,7 @@ class DatesPolicy(RequestPart):
 
     known: Annotated[int, Field(ge=1, le=4)] = Field(
         default=2,
-        description="True dates of a person that are known, those that find the person best.",
+        description="Most true dates of a person that are known, those that identify the person best.",
     )
 
 
@@ -97,11 +97,11 @@ class EventsPolicy(RequestPart):
     )
     people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None,
-        description="Values of rows that may be known and that fewer people of a class match are withheld.",
+        description="Least people of a class who match the known values of rows; other values are withheld.",
     )
     most_rows: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None,
-        description="Rows of a person that keep what may be known of them; of others, the rarest, it is withheld.",
+        description="Most rows of a person that keep their knowable values; further rows, the rarest, lose them.",
     )
 
     @property
@@ -138,13 +138,13 @@ class DecoyPolicy(RequestPart):
 
     kept_per_decoy: Annotated[int, Field(ge=1, le=100)] = Field(
         default=2,
-        description="Real classes that one copy alone keeps for each decoy class, t; who compares copies is right with "
-        "probability 1/(1 + t).",
+        description="Real classes that one copy alone keeps for each decoy class, t; somebody who compares copies is right "
+        "with probability 1/(1 + t).",
     )
     evasion_cost: Probability = Field(
         default=0,
-        description="Least share of its records that a copy loses if recipients drop what stands alone to "
-        "avoid a trace; raises kept_per_decoy.",
+        description="Least share of its records that a copy loses if recipients drop classes of one copy "
+        "alone to avoid a trace; raises kept_per_decoy.",
     )
     missing_limit: Probability = Field(
         default=0.02, description="Share of the released records that any one copy may miss for others' kept classes."

@@ -38,7 +38,7 @@ class Population(RequestPart):
         "partition with cell_weights: data, without k_anonymity.",
     )
     self: bool = Field(
-        default=False, description="Whether the file is the population: everybody of it has a record, and others know."
+        default=False, description="Whether the file is the population: everybody in it has a record, and others know."
     )
     size: Annotated[int, Field(ge=1, le=20_000_000_000)] | None = Field(
         default=None,

@@ -23,7 +23,7 @@ class Agreement(RequestPart):
     expires: date = Field(description="Last day on which it is in force; no decision holds longer.")
     penalty: Cost | None = Field(
         default=None,
-        description="Paid for an attempt to identify a person that is noticed, in the currency of the stakes; needs "
+        description="Penalty for a noticed attempt to identify a person, in the currency of the stakes; needs "
         "detection_rate.",
     )
     detection_rate: OpenProbability | None = Field(

@@ -124,7 +124,7 @@ class ProviderSettings(RequestPart):
         "groups", min_length=1, max_length=200, description="Claim of the ID token with the person's groups."
     )
     scopes: tuple[Annotated[str, Field(pattern=r"^[!#-\[\]-~]+$")], ...] = Field(
-        ("openid", "profile"), min_length=1, description="Scopes that are asked for; openid among them."
+        ("openid", "profile"), min_length=1, description="Requested scopes; openid among them."
     )
     roles: dict[str, tuple[Literal["requester", "reviewer", "officer", "regulator"], ...]] = Field(
         min_length=1, description="Roles of each group; a person has those of all of their groups."
@@ -266,8 +266,8 @@ DaysBefore = Annotated[tuple[int, ...], AfterValidator(_days_before)]
 class ReminderSettings(RequestPart):
     """Reminders, in days before the last day of a release."""
 
-    review_days: DaysBefore = Field((7, 1), description="Reminders of votes that are missing.")
-    expiry_days: DaysBefore = Field((30, 7), description="Reminders that a release expires.")
+    review_days: DaysBefore = Field((7, 1), description="Days before a last day to remind of missing votes.")
+    expiry_days: DaysBefore = Field((30, 7), description="Days before the expiry of a release to remind of it.")
 
 
 class CountingSettings(RequestPart):

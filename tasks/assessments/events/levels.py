@@ -37,7 +37,7 @@ class LevelChoice:
     fewest: int
     """Fewest people of a class who match known rows of a person, as the policy takes them to be known."""
     most_rows: int | None = None
-    """Rows of a person that keep what may be known of them; None for all."""
+    """Most rows of a person that keep their knowable values; None for all."""
 
     def document(self) -> dict[str, Any]:
         """The choice as JSON."""
