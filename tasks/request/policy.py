@@ -138,8 +138,8 @@ class DecoyPolicy(RequestPart):
 
     kept_per_decoy: Annotated[int, Field(ge=1, le=100)] = Field(
         default=2,
-        description="Real classes that one copy alone keeps for each decoy class, t; somebody who compares copies is right "
-        "with probability 1/(1 + t).",
+        description="Real classes that one copy alone keeps for each decoy class, t; a person who compares copies is "
+        "right with probability 1/(1 + t).",
     )
     evasion_cost: Probability = Field(
         default=0,
