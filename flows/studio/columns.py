@@ -105,9 +105,10 @@ def stamps(loaded: LoadedRequest) -> tuple[object, ...]:
 
 def _columns(loaded: LoadedRequest) -> dict[str, FileColumn]:
     frame, found = read_data(loaded), dict[str, FileColumn]()
-    for name in loaded.request.attributes:
+    for name, attribute in loaded.request.attributes.items():
         values = encoded(frame[name].iloc[own_rows(frame, loaded.request, name)], ())
-        found[name] = FileColumn(profile(name, values), values)
+        # A draft takes both from the labels of the file.
+        found[name] = FileColumn(profile(name, values, attribute.description or "", attribute.labels or {}), values)
     return found
 
 
