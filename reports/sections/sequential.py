@@ -212,8 +212,14 @@ def _deterrent_row(fact: DeterrentFact) -> Row:
     return title, unit, written(fact.term, fact.current), needed
 
 
-def _patience(view: FileView, fact: SequentialFact) -> Table:
+def _patience(view: FileView, fact: SequentialFact) -> Block:
     """P_reid over γ; figures from which a hidden number of attacked records would follow are hidden."""
+    discounts = [one.discount for one in fact.patience]
+    if discounts and not any(one.attacked_records for one in fact.patience):
+        return (
+            "No record is attacked whatever the patience of the recipient, for a discount γ (the worth of a unit one "
+            f"attempt later) of {numbers.risk(min(discounts))} to {numbers.risk(max(discounts))}."
+        )
     rows: list[Row] = []
     for one in fact.patience:
         hidden = view.cells.hides(one.attacked_records) or view.cells.hides(view.released - one.attacked_records)
@@ -245,6 +251,8 @@ def threshold_text(view: FileView, fact: SequentialFact) -> str:
         safe = f"No group size is safe once access to the external data is paid{before}."
     elif known is None:
         safe = f"Once access is paid, a record is safe from this recipient in a group of {numbers.integer(linked)}."
+    elif known == linked == 1:
+        safe = "In a group of any size a record is safe from this recipient, whether or not access has been paid."
     elif known == linked:
         safe = (
             f"The smallest group in which a record is safe from this recipient holds {numbers.integer(linked)} "
