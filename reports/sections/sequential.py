@@ -98,7 +98,8 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         )
     yield Paragraph(threshold_text(view, fact))
     yield _patience(view, fact)
-    yield group_chart(view, fact)
+    if not fact.threshold_known == fact.threshold_linked == 1:
+        yield group_chart(view, fact)
     yield Heading("Deterrents", 4)
     yield Table(
         "Deterrents: current value, and the least, rounded up, at which no record of this file is attacked, the "
