@@ -107,7 +107,10 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         "Deterrent 38 | Unit 26 | Current 18r | Needed 18r",
         [_deterrent_row(one) for one in fact.deterrents],
     )
-    yield sensitivity_chart(view, fact)
+    yield (
+        sensitivity_chart(view, fact)
+        or "The smallest safe group is the same at every value of a term that was examined."
+    )
 
 
 def _number_of_resources(fact: SequentialFact) -> str:
