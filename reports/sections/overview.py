@@ -34,7 +34,7 @@ _RULE = (
 )
 _STATEMENTS = {
     Verdict.APPROVED: (
-        "The release described in this document passed every gate of the policy {policy}. The person who signs as "
+        "The release described in this document passed every gate of the policy {policy}{but}. The person who signs as "
         "expert determines on this evidence that the risk is very small that the information in the file could be "
         "used, alone or in combination with other reasonably available information, by the anticipated recipient, "
         "{who}, to identify an individual who is a subject of the information."
@@ -125,7 +125,9 @@ def statement(view: RecordView) -> Iterator[Block]:
     """The determination statement and its legal basis."""
     record = view.record
     policy = f"“{record.policy.id}”, version {record.policy.version}"
-    yield Paragraph(_STATEMENTS[record.decision].format(policy=policy, who=record.recipient.organisation), "lead")
+    but = ", except those that are overridden" if view.overridden else ""
+    words = _STATEMENTS[record.decision].format(policy=policy, who=record.recipient.organisation, but=but)
+    yield Paragraph(words, "lead")
     standard = "The standard is that of the HIPAA Privacy Rule, 45 CFR 164.514(a) and (b)(1)."
     policy_fixes = (
         "Where the Privacy Rule does not apply to the data, the statement is to be read as an assessment against the "

@@ -25,7 +25,9 @@ def test_the_first_page_says_that_it_is_an_exception_and_whose() -> None:
         f"release {record.supersedes}",
     ):
         assert part in page, part
-    assert "✗ failed, overridden" in texts.sections(determination_html(record))["judged"]
+    told = texts.sections(determination_html(record))
+    assert "✗ failed, overridden" in told["judged"]
+    assert ", except those that are overridden. The person who signs" in told["statement"]
     waiting = records.changed(record, decision=Verdict.AWAITING_REVIEW, reviews_required=2)
     assert "◔ Awaiting review, by exception" in texts.sections(determination_html(waiting))["decision"]
 
