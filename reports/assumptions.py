@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import listed, plural, said, sentence_start
+from reports.document import listed, named, plural, said, sentence_start
 from reports.methods import method_text
 from reports.population import TITLES, assumed, people_known
 from reports.record_view import RecordView
@@ -53,7 +53,7 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
     yield (
         "Knowledge of a recipient",
         f"A recipient may know every person's values of {view.names(Role.QUASI)}, exactly and without error. The "
-        f"other released columns ({', '.join(columns) or 'none'}) are assumed not to be available elsewhere together "
+        f"other released columns ({named(columns) or 'none'}) are assumed not to be available elsewhere together "
         f"with a name{f', except {but}' if but else ''}. Where that is wrong the risk is higher than stated.",
     )
     yield "One record a person", _one_record(view)
@@ -172,7 +172,7 @@ def _unfit(population: PopulationFact) -> str:
 
 
 def _these(names: list[str], columns: list[str]) -> str:
-    return "all of these" if names == columns else ", ".join(names)
+    return "all of these" if names == columns else named(names)
 
 
 def _of_game(view: RecordView) -> Iterator[Assumption]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
 from typing import ClassVar, Literal, TypeVar
 
 from markupsafe import Markup
@@ -23,6 +24,9 @@ _INLINE = (
     (re.compile(r"\b([A-Za-z]{1,2})_([A-Za-z0-9]{1,4})\b"), r"\1<sub>\2</sub>"),
 )
 
+_NUMBER = re.compile(r"[0-9]+$")
+_SHORT_RUN, _MOST_NAMES, _FIRST_NAMES = 2, 14, 10
+"""Numbered columns that are named one by one, columns that are, and those that are where there are more."""
 _MOST_ROWS, _MOST_TEXT = 9, 600
 """Rows and characters of the longest table that is kept on one page."""
 _STYLES: dict[str, Literal["figure", "pair"]] = {"r": "figure", "p": "pair"}
@@ -242,6 +246,34 @@ def said(*sentences: str | None) -> str:
     """
     words = [one for one in sentences if one]
     return Markup(" ").join(words) if any(isinstance(one, Markup) for one in words) else " ".join(words)
+
+
+def named(columns: Iterable[str], *, every: bool = False) -> str:
+    """Names of columns: numbered ones that follow each other as a range, and unless ``every``, of very many the first.
+
+    >>> named(["age", *(f"item_{number}" for number in range(1, 41))])
+    'age, item_1 to item_40'
+    >>> named("abcdefghijklmno")
+    'a, b, c, d, e, f, g, h, i, j and 5 others'
+    """
+    runs: list[list[str]] = []
+    for name in columns:
+        if runs and name == _NUMBER.sub(lambda found: f"{int(found[0]) + 1:0{len(found[0])}d}", runs[-1][-1]):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    parts: list[tuple[str, int]] = []
+    for run in runs:
+        parts += [(f"{run[0]} to {run[-1]}", len(run))] if len(run) > _SHORT_RUN else [(name, 1) for name in run]
+    shown = parts if every or len(parts) <= _MOST_NAMES else parts[:_FIRST_NAMES]
+    others = sum(size for _, size in parts[len(shown) :])
+    return ", ".join(name for name, _ in shown) + (f" and {others:,d} others" if others else "")
+
+
+def alike(rows: Iterable[Row]) -> list[Row]:
+    """Rows of columns, each beginning with its name; those that follow each other and say the same are one row."""
+    by_cells = groupby(rows, lambda row: tuple(row[1:]))
+    return [(named((row[0] for row in own), every=True), *cells) for cells, own in by_cells]
 
 
 def listed(items: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports import numbers
-from reports.document import listed
+from reports.document import listed, named
 from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnsFact
@@ -223,7 +223,7 @@ class RecordView(FileView):
 
     def names(self, *roles: Role) -> str:
         """Their names in a sentence; “none” where there are none."""
-        return ", ".join(field.name for field in self.fields(*roles)) or "none"
+        return named(field.name for field in self.fields(*roles)) or "none"
 
     def gate(self, *measures: str) -> GateRow | None:
         """The first gate on one of the measures."""

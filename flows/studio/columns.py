@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -52,6 +52,8 @@ class ShownColumn:
     """Place of the attribute in the document."""
     role: str
     """As stated; empty where none is."""
+    description: str
+    """What it holds, as the request states it; empty where it does not."""
     reason: str
     """Why the draft has this role, or what a draft would suggest."""
     hierarchy: str
@@ -134,6 +136,7 @@ def shown_columns(
         attribute = read.value(place)
         attribute = attribute if isinstance(attribute, dict) else {}
         role, column = str(attribute.get("role") or ""), files.get(name)
+        own = None if column is None else labelled(column, attribute)
         written = "attributes" if place[0] == "attributes" else f"tables.{place[1]}.attributes"
         problems = [one for one in read.problems if _is_of(one.path, written, str(place[-1]))]
         masking = masking_of(read, name)
@@ -143,18 +146,30 @@ def shown_columns(
                 name=name,
                 place=place,
                 role=role,
-                reason=why.get(name, "") or ("" if column is None else _suggested(column, role)),
+                description=described(attribute),
+                reason=why.get(name, "") or ("" if own is None else _suggested(own, role)),
                 hierarchy=hierarchy_in_words(attribute.get("hierarchy")),
                 masking="" if masking is None else masking.in_words,
                 problems=(*problems, *masking_problems(read, name), *found.get(name, ())),
-                profile=None if column is None else column.profile,
+                profile=own,
                 held=None
-                if column is None
-                else distribution(column.profile, column.values, _role(role), least, labels_of(attribute)),
+                if column is None or own is None
+                else distribution(own, column.values, _role(role), least, own.value_labels),
                 is_asked=attribute.get(_KNOWN) == _ASKED,
             )
         )
     return shown
+
+
+def labelled(column: FileColumn, attribute: object) -> ColumnProfile:
+    """The figures of a column with the labels of its attribute, which a draft has of the file."""
+    return replace(column.profile, label=described(attribute), value_labels=labels_of(attribute))
+
+
+def described(attribute: object) -> str:
+    """What a column holds, as an attribute of a document states it."""
+    given = attribute.get("description") if isinstance(attribute, dict) else None
+    return given if isinstance(given, str) else ""
 
 
 def labels_of(attribute: object) -> dict[str, str]:
@@ -176,9 +191,9 @@ def _role(text: str) -> Role:
     return Role(text) if text in set(Role) else Role.DIRECT
 
 
-def _suggested(column: FileColumn, role: str) -> str:
+def _suggested(column: ColumnProfile, role: str) -> str:
     """Reasons of a draft for the role, or for another."""
-    found = suggest(column.profile, None)
+    found = suggest(column, None)
     reasons = "; ".join(found.reasons)
     return reasons if found.role.value == role else f"a draft would say {found.role.value}: {reasons}"
 
@@ -232,7 +247,8 @@ def role_changes(
                 got="none",
                 fix="correct the path and the form of the file",
             )
-        suggestion = Suggestion(column.profile, Role(role), (), suggest(column.profile, None).theme)
+        own = labelled(column, attribute)
+        suggestion = Suggestion(own, Role(role), (), suggest(own, None).theme)
         population = _population(read, name)
         terms, needed = terms_for(Role(role), attribute, suggestion, column.values, population)
         changes |= {

@@ -137,7 +137,9 @@ def check_data(shown: CurrentProject, _: StudioForm) -> Response:
 
     def work() -> str:
         found = shown.studio.checks.check(shown.project).found
-        return "The check found nothing that would block the release." if not found else f"The check found {found:,}."
+        if not found:
+            return "The check found nothing that would block the release."
+        return f"The check found {found:,} {'reason' if found == 1 else 'reasons'} to block the release."
 
     return shown.changed(work, "columns", lambda error: _columns(shown, error))
 

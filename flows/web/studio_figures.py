@@ -1,8 +1,9 @@
 """Quick figures of a request as a page shows them: rows of gates, and payoff against risk as a drawing."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from flows.studio.quick import DesignSearch, QuickFigures
 from reports import numbers
@@ -143,7 +144,14 @@ def _labels(places: Sequence[tuple[float, float]]) -> list[str]:
         labels.append([number] if near is None else [])
         if near is not None:
             labels[near].append(number)
-    return [", ".join(map(str, one)) for one in labels]
+    return [", ".join(_spans(one)) for one in labels]
+
+
+def _spans(numbers_of: Sequence[int]) -> Iterator[str]:
+    """Growing numbers; three or more that follow each other as one span."""
+    for _, run in groupby(enumerate(numbers_of), lambda pair: pair[1] - pair[0]):
+        own = [number for _, number in run]
+        yield from [f"{own[0]}–{own[-1]}"] if len(own) > 2 else map(str, own)
 
 
 def _across(risk: float) -> float:

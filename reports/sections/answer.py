@@ -18,19 +18,19 @@ def answer(view: RecordView) -> Paragraph:
             "Nothing leaves. The data did not come as far as a measurement of risk, so that nothing is known of it.",
             "lead",
         )
+    who, signed = recipient.organisation, "the expert has signed and " if record.expert_signs else ""
     leave = {
-        Verdict.APPROVED: "leave",
-        Verdict.AWAITING_REVIEW: "may leave once the expert has signed and all votes are cast"
-        if record.expert_signs
-        else "may leave once all votes are cast",
-        Verdict.BLOCKED: "were measured, and do not leave",
+        Verdict.APPROVED: f"leave for {who}",
+        Verdict.AWAITING_REVIEW: f"may leave for {who} once {signed}all votes are cast",
+        Verdict.BLOCKED: f"were measured for {who}, and do not leave",
     }
+    records = view.cells.part(view.released, view.rows_in).replace("<", "Fewer than ").replace(">", "More than ")
     agreement = f"agreement {recipient.agreement.id}"
     if view.sequential and view.sequential.profile.penalty > 0:
         agreement += " with its penalty"
     return Paragraph(
         said(
-            f"{view.cells.part(view.released, view.rows_in)} {_counted(view)} in "
+            f"{records} {_counted(view)} in "
             f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
             _who(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",

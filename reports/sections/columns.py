@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import DASH, Block, Table, failed, lines, strong
+from reports.document import DASH, Block, Paragraph, Table, failed, lines, named, plural, strong
 from reports.record_view import FileView
 from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
 
@@ -18,11 +18,14 @@ def columns(_view: FileView, fact: ColumnsFact) -> Iterator[Block]:
         "that, and says why."
     )
     unplaced = {one.name for one in fact.unplaced}
-    yield Table(
-        "What released columns reveal",
-        "Column 16 | Distinct values, share of records 12r | Entropy, bits 11r | Finding 38 | Outcome 23",
-        [(strong(one.name), *_figures(one), _findings(one), _place(one, unplaced)) for one in fact.columns],
-    )
+    if found := [one for one in fact.columns if one.findings or one.name in unplaced]:
+        yield Table(
+            "What released columns reveal",
+            "Column 22 | Distinct values, share of records 12r | Entropy, bits 10r | Finding 34 | Outcome 22",
+            [(strong(one.name), *_figures(one), _findings(one), _place(one, unplaced)) for one in found],
+        )
+    if clear := [one.name for one in fact.columns if one not in found]:
+        yield Paragraph(f"No finding in {plural(len(clear), 'column')}: {named(clear, every=True)}.")
 
 
 def _figures(column: ColumnFact) -> tuple[str, str]:
@@ -36,6 +39,4 @@ def _findings(column: ColumnFact) -> str:
 def _place(column: ColumnFact, unplaced: set[str]) -> str:
     if column.name in unplaced:
         return failed("not excused")
-    if column.findings:
-        return f"excused by {column.excused}" if column.excused else "excused with another column"
-    return "no finding"
+    return f"excused by {column.excused}" if column.excused else "excused with another column"

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from reports import charts, numbers
 from reports.charts import AFTER, BEFORE, EDGE, Chart, ChartAxis, Panel
-from reports.document import DASH, Block, Facts, Paragraph, Row, Table, strong, text
+from reports.document import DASH, Block, Facts, Paragraph, Row, Table, alike, named, strong, text
 from reports.record_view import FileView
 from reports.sections.identity import bars, risk_axis, shown_bins, tallest
 from tasks.assessments.combined.facts import CombinedFact
@@ -84,7 +84,7 @@ def combined(view: FileView, fact: CombinedFact) -> Iterator[Block]:
             "the file, is expected to learn at most {} of what is sensitive of any record: in the exclusive form, as a "
             "share of the record's sensitive weight, times the share of the people of its class who are in the file.{}",
             numbers.risk(fact.expected),
-            f" No probability is stated for {', '.join(fact.presumed)}; here such a column is known with 0.1."
+            f" No probability is stated for {named(fact.presumed)}; here such a column is known with 0.1."
             if fact.presumed
             else "",
         )
@@ -98,7 +98,7 @@ def combined(view: FileView, fact: CombinedFact) -> Iterator[Block]:
     yield Table(
         "Attributes that count: probability of being publicly known, weight of sensitivity (its values aside)",
         "Attribute 34 | Role 30 | Known, PK(A) 18r | Weight, W(A) 18r",
-        _weight_rows(view, fact),
+        alike(_weight_rows(view, fact)),
     )
     yield _chart(view, fact)
     for caption, head, parts in (

@@ -84,8 +84,7 @@ def decoys(view: RecordView) -> Iterator[Block]:
         yield from statistics_table(
             view,
             fact.statistics,
-            "The copy against the same copy without decoys and with no class missing: change of the mean, deviation, "
-            "share of records that would have to change value, largest change of one value's share",
+            "The copy against the same copy without decoys and with no class missing",
         )
         yield Paragraph(
             "Changes are given as bounds, in steps of 0.01 deviations, 0.1 standard errors and 1%: exact ones would "

@@ -88,7 +88,7 @@ def _uncertain(view: RecordView, fact: UncertaintyFact) -> Iterator[Block]:
         yield Table(
             "Figures of gates under uncertain terms, in the worst case of terms of which only a range is known; "
             f"probability of passing with its exact {numbers.percent(fact.confidence)} interval",
-            "Figure 23 | Declared 10r | Expected 10r | 5% / 50% / 95% 18r | Guaranteed 16r | Passes 23r",
+            "Figure 23 | Declared 11r | Expected 12r | 5% / 50% / 95% 18r | Guaranteed 16r | Passes 20r",
             [_range_row(view, one) for one in fact.figures],
         )
         yield Paragraph(
@@ -96,7 +96,7 @@ def _uncertain(view: RecordView, fact: UncertaintyFact) -> Iterator[Block]:
             "figure can only grow, or only fall, with each term.",
             "note",
         )
-    drawn = [one for one in fact.deciding if one.parts]
+    drawn = [one for one in fact.deciding if one.parts] if fact.certain is None else []
     if drawn:
         yield Table(
             "Influence of the terms that are drawn: Sobol' indices, the shares of the verdict's variance that go back "

@@ -5,7 +5,21 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from reports import numbers
-from reports.document import Block, Heading, Paragraph, Row, Table, kept, lines, listed, said, small, strong, text
+from reports.document import (
+    Block,
+    Heading,
+    Paragraph,
+    Row,
+    Table,
+    kept,
+    lines,
+    listed,
+    named,
+    said,
+    small,
+    strong,
+    text,
+)
 from reports.methods import masking_method, masking_parameters, method_text
 from reports.record_view import FileView, RecordView
 from reports.smallcell import HIDDEN
@@ -304,7 +318,7 @@ def masking(view: FileView) -> Iterator[Block]:
         rows.append((strong(", ".join(fact.attributes)), lines(how, masked), words.derived))
     yield Heading("Masking")
     yield (
-        f"The values of {', '.join(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked, alike for all "
+        f"The values of {named(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked, alike for all "
         "recipients, so that averaging their copies gains nothing. Method and parameters count as known; what was "
         "drawn at random does not."
     )

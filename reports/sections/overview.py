@@ -34,7 +34,7 @@ _RULE = (
 )
 _STATEMENTS = {
     Verdict.APPROVED: (
-        "The release described in this document passed every gate of the policy {policy}. The person who signs as "
+        "The release described in this document passed every gate of the policy {policy}{but}. The person who signs as "
         "expert determines on this evidence that the risk is very small that the information in the file could be "
         "used, alone or in combination with other reasonably available information, by the anticipated recipient, "
         "{who}, to identify an individual who is a subject of the information."
@@ -60,40 +60,35 @@ def decision(view: RecordView) -> Iterator[Block]:
         verb = "has failed and is" if len(view.overridden) == 1 else "have failed and are"
         responds = "answers" if len(record.answering) == 1 else "answer"
         yield Paragraph(
-            f"Exception: {numbers.integer(len(view.overridden))} of the gates {verb} overridden. "
+            f"Exception: {numbers.integer(len(view.overridden))} of {numbers.integer(len(record.gates))} gates {verb} "
+            "overridden. "
             f"{', '.join(record.answering)} {responds} for it, for the reasons below.",
             "strong",
         )
     if blocked:
-        yield from _why_blocked(view)
+        closed = [gate for gate in record.gates if not gate.passed and not gate.overridden]
+        gates = f"{numbers.integer(len(closed))} of {plural(len(record.gates), 'gate')}" if closed else "the gate"
+        yield Paragraph(f"The release to {record.recipient.organisation} is blocked by {gates}:", "lead")
     else:
         yield answer(view)
         yield Paragraph("Reasons", "label")
-        yield Bullets(record.reasons, "reasons")
+    yield Bullets(record.reasons, "reasons")
     output = record.dataset.output_sha256
     valid = f"{numbers.day(record.valid_from)} to {numbers.day(record.valid_until)}"
-    gates = (
-        f"{numbers.integer(sum(gate.passed for gate in record.gates))} of {numbers.integer(len(record.gates))} passed"
-    )
-    excused = f"; {numbers.integer(len(view.overridden))} failed and overridden" if view.overridden else ""
+    decided = numbers.minute(record.decided_at)
     yield Facts(
         kept(
             ("Release", digest_text(record.release_id)),
             ("Recipient", f"{record.recipient.organisation} ({record.recipient.id})"),
-            ("File to be released", text("SHA-256 {}", digest_text(output)) if output else "none was made"),
+            ("File to be released", text("SHA-256 {}", digest_text(output))) if output else None,
             ("Source file", text("SHA-256 {}", digest_text(record.dataset.source_sha256))),
-            (
-                "Validity",
-                f"{'not valid for any delivery' if blocked else valid}; decided {numbers.minute(record.decided_at)}",
-            ),
+            ("Decided", decided) if blocked else ("Validity", f"{valid}; decided {decided}"),
             ("Policy", f"{record.policy.id}, version {record.policy.version}{enrolled(record.policy.enrolled)}"),
             ("Purpose", record.recipient.purpose),
             ("Method", method_text(record.risk.game.method).title) if record.risk else None,
-            ("Masked", ", ".join(view.masked)) if view.masked else None,
             ("Withheld: nobody has reviewed them", view.names(Role.UNREVIEWED))
             if view.fields(Role.UNREVIEWED)
             else None,
-            ("Gates", f"{gates}{excused}"),
             ("Supersedes", text("release {}", digest_text(record.supersedes))) if record.supersedes else None,
         )
     )
@@ -109,14 +104,13 @@ def decision(view: RecordView) -> Iterator[Block]:
             ),
         ]
     )
+    if blocked:
+        yield from _after_a_block(view)
 
 
-def _why_blocked(view: RecordView) -> Iterator[Block]:
-    """The closed gates first, then what would open them; what was measured comes last, for it is no permission."""
-    record, closed = view.record, [gate for gate in view.record.gates if not gate.passed and not gate.overridden]
-    gates = f"{numbers.integer(len(closed))} of {plural(len(record.gates), 'gate')}" if closed else "the gate"
-    yield Paragraph(f"The release to {record.recipient.organisation} is blocked by {gates}:", "lead")
-    yield Bullets(record.reasons, "reasons")
+def _after_a_block(view: RecordView) -> Iterator[Block]:
+    """What would open the closed gates; what was measured comes last, for it is no permission."""
+    record = view.record
     yield Paragraph("What would change it", "label")
     search = text(
         "`releasegate explain {}` tries changes and names the smallest that would pass.",
@@ -131,19 +125,25 @@ def statement(view: RecordView) -> Iterator[Block]:
     """The determination statement and its legal basis."""
     record = view.record
     policy = f"“{record.policy.id}”, version {record.policy.version}"
-    yield Paragraph(_STATEMENTS[record.decision].format(policy=policy, who=record.recipient.organisation), "lead")
-    yield (
-        "The standard is that of the HIPAA Privacy Rule, 45 CFR 164.514(a) and (b)(1). Health information is not "
-        "individually identifiable when"
+    but = ", except those that are overridden" if view.overridden else ""
+    words = _STATEMENTS[record.decision].format(policy=policy, who=record.recipient.organisation, but=but)
+    yield Paragraph(words, "lead")
+    standard = "The standard is that of the HIPAA Privacy Rule, 45 CFR 164.514(a) and (b)(1)."
+    policy_fixes = (
+        "Where the Privacy Rule does not apply to the data, the statement is to be read as an assessment against the "
+        "same standard. The Rule does not fix what “very small” means; the organization has fixed it in its policy: "
+        "section 3 has the figures beside its thresholds, section E8 of the evidence their precedents."
     )
+    if view.blocked:
+        yield f"{standard} With this verdict there is no determination to sign. {policy_fixes}"
+        return
+    yield Paragraph(f"{standard} Health information is not individually identifiable when", "intro")
     yield Paragraph(_RULE, "quote")
     signs = (
         "The request names no expert: until a qualified person signs, this document is evidence for a determination "
         "and not one itself."
     )
-    if view.blocked:
-        signs = "With this verdict there is no determination to sign."
-    elif record.expert:
+    if record.expert:
         signs = f"The determination is that of {record.expert} and takes effect with the signature below the decision."
         if record.decision is Verdict.APPROVED:
             by = "the gates and of the reviewers' votes" if record.reviews else "the gates"
@@ -151,10 +151,7 @@ def statement(view: RecordView) -> Iterator[Block]:
             signs += f" “Approved” is the result of {by}{early}."
     yield (
         "This document and its evidence are the record required by (ii). The program that wrote them measures and "
-        f"compares; it does not determine. {signs} Where the Privacy Rule does not apply to the data, the statement is "
-        "to be read as an assessment against the same standard. The Rule does not fix what “very small” means; the "
-        "organization has fixed it in its policy: section 3 has the figures beside its thresholds, section E8 of the "
-        "evidence their precedents."
+        f"compares; it does not determine. {signs} {policy_fixes}"
     )
 
 

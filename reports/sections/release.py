@@ -9,10 +9,13 @@ from reports.document import (
     Facts,
     Heading,
     Paragraph,
+    Row,
     Table,
+    alike,
     digest_text,
     kept,
     lines,
+    named,
     plural,
     small,
     strong,
@@ -53,7 +56,7 @@ def context(view: RecordView) -> Iterator[Block]:
         counted = "Penalty and fees, where declared, lower the figures of section E10.1 and no others."
     data = "Not generalized: the release stopped at an earlier stage."
     if record.risk:
-        masked = f" {', '.join(view.masked)} masked;" if view.masked else ""
+        masked = f" {named(view.masked)} masked;" if view.masked else ""
         data = (
             f"{method_text(record.risk.game.method).title}; direct identifiers removed;{masked} risk measured against "
             "the population named under Data."
@@ -194,7 +197,7 @@ def _lineage(view: RecordView) -> str:
     steps = kept(
         read,
         f"each record's quasi-identifiers were replaced by the groups that the method chose{left_out}",
-        f"{', '.join(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked" if view.masked else None,
+        f"{named(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked" if view.masked else None,
         f"the dates of {', '.join(view.dated)} were shifted, or counted from an index event" if view.dated else None,
         "the other columns were copied unchanged",
         f"decoys were added{elsewhere}, and all rows put in an order that discloses nothing" if decoys else None,
@@ -226,18 +229,20 @@ def fields(view: RecordView) -> Iterator[Block]:
     yield from _pseudonyms(record)
     yield Table(
         "Fields, roles and treatment",
-        "Field 17 | Role 16 | Type 10 | Publicly known 11r | Distinct values 11r | Treatment 35",
-        [
-            (
-                strong(field.name),
-                field.role,
-                field.type,
-                small("not stated") if field.known_probability is None else numbers.percent(field.known_probability),
-                numbers.integer(field.distinct_values),
-                lines(treatment_text(field.treatment), *map(small, kept(*_said_of(field)))),
-            )
-            for field in record.fields
-        ],
+        "Field 24 | Role 15 | Type 9 | Publicly known 10r | Distinct values 10r | Treatment 32",
+        [(strong(row[0]), *row[1:]) for row in alike(map(_field_row, record.fields))],
+    )
+
+
+def _field_row(field: FieldFact) -> Row:
+    known = field.known_probability
+    return (
+        field.name,
+        field.role,
+        field.type,
+        small("not stated") if known is None else numbers.percent(known),
+        numbers.integer(field.distinct_values),
+        lines(treatment_text(field.treatment), *map(small, kept(*_said_of(field)))),
     )
 
 
@@ -282,31 +287,30 @@ def conditions(view: RecordView) -> Iterator[Block]:
             "the verdict.",
             numbers.short(record.release_id),
         )
-    else:
-        fine = ""
-        if sequential and sequential.profile.penalty > 0:
-            fine = (
-                "The releasing organization maintains the controls that detect attempts to identify somebody and "
-                f"claims the penalty for them, {numbers.amount(sequential.profile.penalty)} units: the figures of "
-                "section E10.1 rest on both."
-            )
-        yield Heading("Conditions of the release")
-        yield Bullets(
-            kept(
-                f"The file goes to {recipient.organisation} and nobody else, for this purpose: {recipient.purpose}",
-                f"Agreement {recipient.agreement.id} stays in force; it expires on "
-                f"{numbers.day(recipient.agreement.expires)}. On expiry the file is destroyed or the agreement "
-                "renewed.",
-                "The recipient makes no attempt to identify anyone and does not link the file with other data about "
-                "persons.",
-                fine or None,
-                *(f"Declared control, to be maintained: {control}" for control in recipient.controls),
-                f"No new delivery is made after {until}, when this determination lapses "
-                f"({plural(record.policy.validity_days, 'day')} at most). Its lapse does not affect deliveries made "
-                "before.",
-            ),
-            "ordered",
+        return
+    fine = None
+    if sequential and sequential.profile.penalty > 0:
+        fine = (
+            "The releasing organization maintains the controls that detect attempts to identify somebody and "
+            f"claims the penalty for them, {numbers.amount(sequential.profile.penalty)} units: the figures of "
+            "section E10.1 rest on both."
         )
+    yield Heading("Conditions of the release")
+    yield Bullets(
+        kept(
+            f"The file goes to {recipient.organisation} and nobody else, for this purpose: {recipient.purpose}",
+            f"Agreement {recipient.agreement.id} stays in force; it expires on "
+            f"{numbers.day(recipient.agreement.expires)}. On expiry the file is destroyed or the agreement renewed.",
+            "The recipient makes no attempt to identify anyone and does not link the file with other data about "
+            "persons.",
+            fine,
+            f"Declared controls, to be maintained: {'; '.join(recipient.controls)}." if recipient.controls else None,
+            f"No new delivery is made after {until}, when this determination lapses "
+            f"({plural(record.policy.validity_days, 'day')} at most). Its lapse does not affect deliveries made "
+            "before.",
+        ),
+        "ordered",
+    )
     yield Heading("Events that make a new determination necessary")
     yield Bullets(
         kept(

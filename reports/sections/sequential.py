@@ -98,7 +98,8 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         )
     yield Paragraph(threshold_text(view, fact))
     yield _patience(view, fact)
-    yield group_chart(view, fact)
+    if not fact.threshold_known == fact.threshold_linked == 1:
+        yield group_chart(view, fact)
     yield Heading("Deterrents", 4)
     yield Table(
         "Deterrents: current value, and the least, rounded up, at which no record of this file is attacked, the "
@@ -106,7 +107,10 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         "Deterrent 38 | Unit 26 | Current 18r | Needed 18r",
         [_deterrent_row(one) for one in fact.deterrents],
     )
-    yield sensitivity_chart(view, fact)
+    yield (
+        sensitivity_chart(view, fact)
+        or "The smallest safe group is the same at every value of a term that was examined."
+    )
 
 
 def _number_of_resources(fact: SequentialFact) -> str:
@@ -212,8 +216,14 @@ def _deterrent_row(fact: DeterrentFact) -> Row:
     return title, unit, written(fact.term, fact.current), needed
 
 
-def _patience(view: FileView, fact: SequentialFact) -> Table:
+def _patience(view: FileView, fact: SequentialFact) -> Block:
     """P_reid over γ; figures from which a hidden number of attacked records would follow are hidden."""
+    discounts = [one.discount for one in fact.patience]
+    if discounts and not any(one.attacked_records for one in fact.patience):
+        return (
+            "No record is attacked whatever the patience of the recipient, for a discount γ (the worth of a unit one "
+            f"attempt later) of {numbers.risk(min(discounts))} to {numbers.risk(max(discounts))}."
+        )
     rows: list[Row] = []
     for one in fact.patience:
         hidden = view.cells.hides(one.attacked_records) or view.cells.hides(view.released - one.attacked_records)
@@ -245,6 +255,8 @@ def threshold_text(view: FileView, fact: SequentialFact) -> str:
         safe = f"No group size is safe once access to the external data is paid{before}."
     elif known is None:
         safe = f"Once access is paid, a record is safe from this recipient in a group of {numbers.integer(linked)}."
+    elif known == linked == 1:
+        safe = "In a group of any size a record is safe from this recipient, whether or not access has been paid."
     elif known == linked:
         safe = (
             f"The smallest group in which a record is safe from this recipient holds {numbers.integer(linked)} "

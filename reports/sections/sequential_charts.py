@@ -130,8 +130,15 @@ def group_chart(view: FileView, fact: SequentialFact) -> Chart:
     )
 
 
-def sensitivity_chart(view: FileView, fact: SequentialFact) -> Chart:
-    """Smallest safe group as one term of the profile moves, a panel for each (Xia et al. 2015, Fig. 10)."""
+def sensitivity_chart(view: FileView, fact: SequentialFact) -> Chart | None:
+    """Smallest safe group as one term of the profile moves (Xia et al. 2015, Fig. 10).
+
+    A panel for each term that moves it; None where none does.
+    """
+    moving = [series for series in fact.sensitivity if _moves(series)]
+    still = [TERMS[series.term][0] for series in fact.sensitivity if not _moves(series)]
+    if not moving:
+        return None
     own = _own_sizes(view, fact)
     points = [one for series in fact.sensitivity for one in series.points]
     sizes = [size for one in points for size in (one.known_threshold, one.linked_threshold)]
@@ -145,15 +152,16 @@ def sensitivity_chart(view: FileView, fact: SequentialFact) -> Chart:
         )
         return f"{TERMS[series.term][0]}: {', '.join(shown)}, here {written(series.term, series.own)}"
 
-    starts = range(0, len(fact.sensitivity), 4)
+    starts = range(0, len(moving), 4)
+    same = f" The same at every value examined of: {', '.join(still)}." if still else ""
     beyond = " Where a line leaves the top, no size that was examined is safe." if None in sizes else ""
     return Chart(
         "sensitivity",
         f"Charts of the smallest safe group once access is paid. {'; '.join(map(ends, fact.sensitivity))}.",
         "The smallest safe group as one term varies and the others stay (after Xia et al. 2015, Fig. 10); the dotted "
         f"line is this release. Shaded: group sizes of the file{_bound_words(view, fact)}; those below a line are "
-        f"attacked at that value.{beyond}",
-        [[_sensitivity_panel(one, own, y) for one in fact.sensitivity[row : row + 4]] for row in starts],
+        f"attacked at that value.{beyond}{same}",
+        [[_sensitivity_panel(one, own, y) for one in moving[row : row + 4]] for row in starts],
         145 * len(starts),
         [
             charts.line_key("safe from, access paid for each record", Line((), *_KNOWN)),
@@ -161,6 +169,12 @@ def sensitivity_chart(view: FileView, fact: SequentialFact) -> Chart:
             charts.box_key("groups of this file", BAND),
         ],
     )
+
+
+def _moves(series: SensitivityFact) -> bool:
+    """Whether the smallest safe group depends on the term, or there is none."""
+    sizes = {(one.known_threshold, one.linked_threshold) for one in series.points}
+    return len(sizes) > 1 or (None, None) in sizes
 
 
 def _sensitivity_panel(series: SensitivityFact, own: tuple[float, float], y: ChartAxis) -> Panel:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import DASH, Block, Facts, Paragraph, Row, Table, said, strong
+from reports.document import DASH, Block, Facts, Paragraph, Row, Table, named, said, strong
 from reports.record_view import FileView
 from reports.smallcell import HIDDEN
 from tasks.assessments.singling_out.facts import SinglingOutFact, UniquenessFact
@@ -24,8 +24,8 @@ def singling_out(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
         "Generalized values count as released, and a missing value counts as a value."
     )
     yield said(
-        f"Counted are the released columns that may be known: {', '.join(fact.known) or 'none'}.",
-        f"No probability of being known is stated for {', '.join(fact.presumed)}; such columns count as known."
+        f"Counted are the released columns that may be known: {named(fact.known) or 'none'}.",
+        f"No probability of being known is stated for {named(fact.presumed)}; such columns count as known."
         if fact.presumed
         else None,
         f"Masked numbers count {fact.masked}, which singles out fewer records than {_OTHERS[fact.masked]}."

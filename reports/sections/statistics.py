@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import DASH, Block, Row, Table, listed, said
+from reports.document import DASH, Block, Row, Table, alike, named, plural, said
 from reports.record_view import RecordView
 from tasks.decision.decoy_facts import StatisticsFact
 
 _NOTHING = 1e-9
+_MOST_SHOWN = 12
 _FINEST = 0.01
 """Finest change that is reported to a recipient, of standard deviations and of shares alike."""
 
@@ -29,23 +30,34 @@ def statistics_table(view: RecordView, fact: StatisticsFact, caption: str) -> It
             and abs((one.spread or 1.0) - 1.0) < _NOTHING
         ]
     )
-    if len(same) < len(fact.columns):
+    changed = [one for one in fact.columns if one not in same]
+    if counted := [one for one in changed if one.kind == "number"]:
+        shown, most = counted, ": numbers"
+        if len(counted) > _MOST_SHOWN:
+            least = sorted((abs(one.standard_errors or 0.0) for one in counted), reverse=True)[_MOST_SHOWN - 1]
+            shown = [one for one in counted if abs(one.standard_errors or 0.0) >= least]
+            most = f": the {numbers.integer(len(shown))} of {plural(len(counted), 'number')} that changed most"
         yield Table(
-            caption,
-            "Column 25 | Mean, in deviations 15r | Mean, in std. errors 15r | Deviation, after/before 15r | "
-            "Distribution, records moved 15r | One value's share, at most 15r",
+            f"{caption}{most}",
+            "Column 37 | Change of the mean, in deviations 21r | in standard errors 21r | Deviation, after/before 21r",
             [
                 (
                     one.name,
                     numbers.fixed_or_dash(one.mean, 4),
                     numbers.fixed_or_dash(one.standard_errors, 2),
                     numbers.fixed_or_dash(one.spread, 4),
-                    DASH if one.total_variation is None else share(one.total_variation),
-                    DASH if one.largest is None else share(one.largest),
                 )
-                for one in fact.columns
-                if one not in same
+                for one in shown
             ],
+        )
+    if others := [one for one in changed if one.kind != "number"]:
+        yield Table(
+            f"{caption}: categories",
+            "Column 58 | Records that would change value 21r | Change of one value's share, at most 21r",
+            alike(
+                (one.name, *(DASH if of is None else share(of) for of in (one.total_variation, one.largest)))
+                for one in others
+            ),
         )
     found = [
         f"of {what} is {numbers.fixed(value, 4)}"
@@ -69,7 +81,7 @@ def statistics_table(view: RecordView, fact: StatisticsFact, caption: str) -> It
             f"errors{explained}."
         )
     words = said(
-        f"Mean, deviation and distribution are unchanged in {listed(one.name for one in same)}." if same else None,
+        f"Mean, deviation and distribution are unchanged in {named(one.name for one in same)}." if same else None,
         f"Over all pairs of columns, the largest change {' and '.join(found)}." if found else None,
         regression,
     )

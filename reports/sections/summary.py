@@ -12,6 +12,7 @@ from reports.document import (
     Table,
     lines,
     listed,
+    named,
     passed,
     said,
     small,
@@ -52,7 +53,7 @@ def judged(view: RecordView) -> Iterator[Block]:
     yield Table(
         "Gates of the policy and conditions that no policy can switch off; the precedents of the thresholds are in "
         "section E8, notes and intervals in section E14",
-        "Gate 50 | Measured 17r | Required 18 | Outcome 15",
+        "Gate 46 | Measured 22r | Required 19 | Outcome 13",
         [
             (
                 lines(row.gate.title, small(row.interval)) if row.interval else row.gate.title,
@@ -136,11 +137,11 @@ def loss(view: RecordView) -> Iterator[Block]:
     )
     if biased := no_random_sample(view):
         yield biased
-    masked = f"{', '.join(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
+    masked = f"{named(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
     withheld = [field.name for field in view.record.fields if not field.released]
     yield said(
         masked,
-        f"Withheld altogether: {', '.join(withheld)}." if withheld else None,
+        f"Withheld altogether: {named(withheld)}." if withheld else None,
         f"Pseudonyms stand in place of the values of {view.names(Role.PSEUDONYM)}." if view.record.pseudonyms else None,
         f"The text of {view.names(Role.TEXT)} leaves redacted." if view.fields(Role.TEXT) else None,
         _of_rows(view),

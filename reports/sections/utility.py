@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import DASH, Block, Heading, Paragraph, Row, Table, said, sentence_start, strong, text
+from reports.document import DASH, Block, Heading, Paragraph, Row, Table, named, said, sentence_start, strong, text
 from reports.methods import masking_method
 from reports.record_view import FileView, RecordView
 from reports.sections.statistics import statistics_table
@@ -33,7 +33,7 @@ def utility(view: RecordView) -> Iterator[Block]:
     masked = "Columns that are not"
     if view.masked:
         verb = "was" if len(view.masked) == 1 else "were"
-        masked = f"{', '.join(view.masked)} {verb} masked; the other columns that are not"
+        masked = f"{named(view.masked)} {verb} masked; the other columns that are not"
     yield text(
         "Utility is measured as the information that generalization leaves: for a record 1 − IL(g)/IL_max, the same "
         "loss that the game weighs (Wan et al. 2015, eq. 2 and 3), and for one attribute the same with that attribute "
@@ -94,8 +94,7 @@ def utility(view: RecordView) -> Iterator[Block]:
         yield from statistics_table(
             view,
             record.statistics,
-            "Statistics of the copy against the data as collected: change of the mean, deviation, share of records "
-            "that would have to change value, largest change of one value's share",
+            "Statistics of the copy against the data as collected",
         )
 
 

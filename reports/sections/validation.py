@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, groupby
 
 from reports import numbers
-from reports.document import Block, Table, digest_text, failed, kept, lines, passed, plural, said, text
+from reports.document import Block, Table, digest_text, failed, kept, lines, named, passed, plural, said, text
 from reports.methods import treatment_text
 from reports.record_view import RecordView
 from tasks.assessments.identity.facts import FieldFact
@@ -123,7 +123,7 @@ def _sought(view: RecordView, scans: Mapping[str, list[CheckFact]]) -> Finding:
     kinds = {ValueType.TEXT} if scans.keys() <= _OF_TEXT else {ValueType.TEXT, *NUMERIC}
     able = [field.name for field in left if field.type in kinds or field.name in off]
     gaps = kept(
-        f"column {', '.join(able)}" if able else None,
+        f"column {named(able)}" if able else None,
         *(f"{form} in any column" for form, own in scans.items() if not own),
     )
     evidence = said(
@@ -276,4 +276,4 @@ def _columns(view: RecordView, names: list[str]) -> str:
     released = {field.name for field in view.record.fields if field.released and field.role not in replaced}
     if checked == {field.name for field in view.record.fields} or checked == released:
         return "all columns" if checked != released else "all columns that may be released"
-    return ", ".join(dict.fromkeys(name for name in names if name)) or _WHOLE
+    return named(dict.fromkeys(name for name in names if name)) or _WHOLE

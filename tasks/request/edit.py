@@ -3,7 +3,7 @@
 import io
 import re
 import stat
-from collections.abc import Mapping, MutableMapping, MutableSequence
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +80,23 @@ def rewrite(path: Path, text: str) -> None:
 
 
 def reasons(text: str) -> dict[str, str]:
-    """The comment beside each attribute of the dataset, as ``releasegate init`` writes it; none where it has none."""
+    """The comment above or beside each attribute of the dataset, as ``releasegate init`` writes it."""
+    text = _reasons_last(text)
     try:
-        attributes = YAML().load(_reasons_last(text))["attributes"]
+        attributes = YAML().load(text)["attributes"]
     except (YAMLError, TypeError, LookupError):
         return {}
     if not isinstance(attributes, CommentedMap):
         return {}
-    return {str(name): words for name in attributes if (words := _comment(attributes, name))}
+    lines = text.splitlines()
+    words = {str(name): _above(lines, *attributes.lc.key(name)) or _comment(attributes, name) for name in attributes}
+    return {name: one for name, one in words.items() if one}
+
+
+def _above(lines: Sequence[str], line: int, column: int) -> str:
+    """The comment on the line above a key, if it begins where the key does."""
+    before = lines[line - 1] if line else ""
+    return before.strip().removeprefix("#").strip() if before.startswith(f"{' ' * column}#") else ""
 
 
 def _reasons_last(text: str) -> str:

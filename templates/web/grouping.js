@@ -10,7 +10,10 @@
   const fields = () => [...document.querySelectorAll(".groups input")];
   const groupOf = (field) => field.value.trim();
   const alone = (field) => (field.name === "rare" ? "other" : ""); // rare values always have a group
-  const valueOf = (field) => field.closest("tr").querySelector("th").firstChild?.textContent.trim() ?? "";
+  const headOf = (field) => field.closest("tr").querySelector("th");
+  const valueOf = (field) => headOf(field).firstChild?.textContent.trim() ?? "";
+  const meaningOf = (field) => headOf(field).querySelector(".meaning")?.textContent ?? "";
+  const shownOf = (field) => [valueOf(field), meaningOf(field)].filter(Boolean).join(" · ");
 
   // Name of a group that nobody has named: that of its values, in the order of the page.
   function label(members) {
@@ -70,9 +73,9 @@
     place.replaceChildren(
       ...parts().map((members) => {
         const name = groupOf(members[0]);
-        if (name === "") return element("part", valueOf(members[0]), members);
+        if (name === "") return element("part", shownOf(members[0]), members);
         const group = element("part group", "", members);
-        group.append(element("name", name, null), ...members.map((field) => element("value", valueOf(field), [field])));
+        group.append(element("name", name, null), ...members.map((field) => element("value", shownOf(field), [field])));
         return group;
       }),
     );

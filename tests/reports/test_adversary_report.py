@@ -436,6 +436,25 @@ class TestFigures:
         assert "Penalty: 460 at 0.00, 5 at 100,000.00, here 10,000.00" in figure.alt
         assert "leaves the top" not in figure.caption
 
+    def test_a_term_that_moves_nothing_is_named_and_not_drawn(self) -> None:
+        """All values of the third term with the sizes of its first; then of all terms."""
+        fact = adversary_records.attacked()
+
+        def flat(place: int) -> object:
+            series = fact.sensitivity[place]
+            sizes = {name: getattr(series.points[0], name) for name in ("known_threshold", "linked_threshold")}
+            points = tuple(point.model_copy(update=sizes) for point in series.points)
+            return series.model_copy(update={"points": points})
+
+        one = (*fact.sensitivity[:2], flat(2), *fact.sensitivity[3:])
+        record = with_facts(records.blocked(), sequential=fact.model_copy(update={"sensitivity": one}))
+        assert figures(record)["sensitivity"].caption.endswith("The same at every value examined of: Penalty.")
+        assert "Penalty" not in drawn(record, "sensitivity")
+        none = tuple(map(flat, range(len(fact.sensitivity))))
+        record = with_facts(records.blocked(), sequential=fact.model_copy(update={"sensitivity": none}))
+        assert "sensitivity" not in figures(record)
+        assert "is the same at every value of a term that was examined" in determination_html(record)
+
     def test_where_no_size_is_safe_the_line_leaves_the_top(self) -> None:
         fact = adversary_records.attacked()
 

@@ -1,5 +1,6 @@
 """The part of the report on what released columns reveal."""
 
+from reports.document import alike, named
 from reports.record_view import RecordView
 from reports.sections.columns import columns
 from tests.support import records, special_records
@@ -16,6 +17,19 @@ def test_each_column_is_shown_with_its_finding_and_who_answers_for_it() -> None:
 def test_a_revealing_column_that_nobody_excused_is_marked() -> None:
     fact = special_records.columns()
     bare = fact.model_copy(update={"columns": tuple(one.model_copy(update={"excused": ""}) for one in fact.columns)})
-    *_, table = columns(RecordView(records.approved()), bare)
-    assert table.rows[0][-1] == "no finding"
-    assert "not excused" in table.rows[1][-1]
+    *_, table, clear = columns(RecordView(records.approved()), bare)
+    assert "not excused" in table.rows[0][-1]
+    assert clear.text.startswith("No finding in ")
+    assert fact.columns[0].name in clear.text
+
+
+def test_columns_that_say_the_same_are_one_row_and_ranges_have_their_ends() -> None:
+    """Names of one width, of another, with a gap, and two only."""
+    assert named(["q08", "q09", "q10"]) == "q08 to q10"
+    assert named(["q8", "q9", "q10", "q12"]) == "q8 to q10, q12"
+    assert named(["q1", "q2"]) == "q1, q2"
+    rows = [("a", "2"), ("b", "2"), ("c", "3"), ("d", "2")]
+    assert alike(rows) == [("a, b", "2"), ("c", "3"), ("d", "2")]
+    many = [chr(ord("a") + number) for number in range(20)]
+    assert named(many) == "a, b, c, d, e, f, g, h, i, j and 10 others"
+    assert alike([(name, "") for name in many]) == [(", ".join(many), "")]

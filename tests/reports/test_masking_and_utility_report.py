@@ -51,7 +51,7 @@ class TestMasking:
         assert "Masking" not in section(record, "method")
         assert "masked" not in section(record, "data")
         assert "fnlwgt, hours-per-week, capital-gain, capital-loss were masked" in section(records.approved(), "data")
-        assert "Masked fnlwgt" in section(records.approved(), "decision")
+        assert "fnlwgt, hours-per-week, capital-gain, capital-loss are masked." in section(records.approved(), "loss")
 
     @pytest.mark.parametrize("method", list(MaskingName))
     def test_every_method_of_a_request_can_be_explained(self, method: MaskingName) -> None:

@@ -164,7 +164,10 @@ def test_a_game_without_a_strategy_leaves_a_gap() -> None:
 
 def test_how_probable_approval_is() -> None:
     _, uncertainty = facts()
-    shown = texts.sections(determination_html(told(None, uncertainty)))["gates"]
+    assert uncertainty.certain is False
+    assert "Influence of the terms" not in determination_html(told(None, uncertainty)), "none has any"
+    open_one = uncertainty.model_copy(update={"certain": None})
+    shown = texts.sections(determination_html(told(None, open_one)))["gates"]
     drawn_terms = shown.partition("Influence of the terms that are drawn")[2]
     assert "Loss L" in drawn_terms
     assert "Cost c of an attempt" in drawn_terms

@@ -19,14 +19,15 @@ def test_the_first_page_says_that_it_is_an_exception_and_whose() -> None:
     page = texts.sections(determination_html(record))["decision"]
     for part in (
         "✓ Approved, by exception",
-        "Exception: 1 of the gates has failed and is overridden. P. Officer answers for it",
+        "Exception: 1 of 14 gates has failed and is overridden. P. Officer answers for it",
         "FAILED, OVERRIDDEN: Highest risk of a record from an informed recipient: 0.125 measured; at most 0.09",
         REASON,
-        "13 of 14 passed; 1 failed and overridden",
         f"release {record.supersedes}",
     ):
         assert part in page, part
-    assert "✗ failed, overridden" in texts.sections(determination_html(record))["judged"]
+    told = texts.sections(determination_html(record))
+    assert "✗ failed, overridden" in told["judged"]
+    assert ", except those that are overridden. The person who signs" in told["statement"]
     waiting = records.changed(record, decision=Verdict.AWAITING_REVIEW, reviews_required=2)
     assert "◔ Awaiting review, by exception" in texts.sections(determination_html(waiting))["decision"]
 

@@ -91,6 +91,24 @@ def test_a_reason_within_a_column_stays_with_it() -> None:
     assert kept == "a: {b, # no comment\n  c}\n", "text is no comment"
 
 
+ABOVE = """\
+attributes: # the columns
+  id: {role: direct identifier} # “id”
+  # “sex”, label; 2 values
+  x1: {role: quasi-identifier, type: integer, description: "sex of the patient",
+      hierarchy: {file: hierarchy-x1.csv}}
+  q1: {role: unreviewed}
+    # of nothing
+  q2: {role: unreviewed}
+"""
+
+
+def test_a_reason_above_a_column_is_of_that_column() -> None:
+    assert reasons(ABOVE) == {"id": "“id”", "x1": "“sex”, label; 2 values"}
+    changed = edited(ABOVE, {("attributes", "x1", "role"): "sensitive"})
+    assert reasons(changed) == reasons(ABOVE)
+
+
 def test_the_reason_of_each_column_is_its_comment() -> None:
     assert reasons(TEXT) == {"age": "“age” in its name"}
     assert reasons("attributes: 7") == reasons("[") == {}

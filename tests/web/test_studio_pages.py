@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from flows.actor import acting_as
@@ -107,7 +108,30 @@ def test_codes_are_shown_with_their_labels(studio: StudioVisitor, place: str) ->
     studio.post(f"{place}/document", {"text": text, "seen": seen[1]})
     columns, levels = (studio.get(f"{place}/{one}").text for one in ("columns", "columns/3"))
     assert "F · a woman &lt;b&gt;</span>" in columns
-    assert 'F<span class="sub">a woman &lt;b&gt;</span>' in levels
+    assert 'F<span class="sub meaning">a woman &lt;b&gt;</span>' in levels
+
+
+def test_labels_of_a_file_tell_roles_as_in_a_draft(studio: StudioVisitor, tmp_path: Path) -> None:
+    """Those of columns and of codes, with the comments that a draft has and without them."""
+    file = tmp_path / "visits.dta"
+    pd.DataFrame(
+        {"visit_id": [f"V{one:03}" for one in range(144)], "x1": [1 + one % 2 for one in range(144)]}
+    ).to_stata(
+        file,
+        write_index=False,
+        variable_labels={"x1": "sex of the patient"},
+        value_labels={"x1": {1: "Female", 2: "Male"}},
+    )
+    place = studio.hand_in(file.read_bytes(), "visits.dta")
+    page = words(studio.get(f"{place}/columns"))
+    assert "x1 sex of the patient “sex”, label; 2 values" in page
+    assert "1 · Female 72" in page
+    assert "1 Female" in words(studio.get(f"{place}/columns/2"))
+    seen = re.search(r'name="seen" value="([0-9a-f]{64})"', studio.get(f"{place}/document").text)
+    assert seen is not None
+    bare = re.sub(r" *#.*", "", document(studio, place)).replace("x1: {role: quasi-identifier", "x1: {role: withheld")
+    studio.post(f"{place}/document", {"text": bare, "seen": seen[1]})
+    assert "a draft would say quasi-identifier: “sex” in its label" in words(studio.get(f"{place}/columns"))
 
 
 def test_reasons_that_a_request_does_not_have_are_those_of_a_draft(studio: StudioVisitor, place: str) -> None:
