@@ -176,7 +176,7 @@ def _check_may_lack(names: Collection[str], request: ReleaseRequest) -> None:
     for term, (given, reason) in beside.items():
         if given:
             raise DataError(
-                f"quasi-identifiers have missing values, beside {term}",
+                f"quasi-identifiers have missing values, in a request with {term}",
                 where=f"{request.dataset.path}, columns {', '.join(names)}",
                 expected=f"a value in every record: {reason}",
                 got="records without one",

@@ -179,7 +179,7 @@ DEFAULT_GATES = (
     Gate(
         measure=Measure.COLUMNS_UNPLACED,
         at_most=0.0,
-        because="No released column reveals people, unless somebody answers for it.",
+        because="No column is released that tells of people, unless somebody answers for it.",
     ),
 )
 

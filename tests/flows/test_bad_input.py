@@ -275,7 +275,7 @@ DATA = [
         ),
         DataError,
         "data.csv, columns zip",
-        "missing values, and decoys are required",
+        "missing values, in a request with decoys",
     ),
     Case(
         "NaN in a quasi-identifier",

@@ -264,7 +264,7 @@ def test_what_rests_on_everybodys_values_is_refused(tmp_path: Path, terms: dict[
     def change(document: dict[str, Any]) -> None:
         (document if "external_data" in terms else document["recipients"][0]).update(terms)
 
-    with pytest.raises(DataError, match=f"missing values, beside {named}") as caught:
+    with pytest.raises(DataError, match=f"missing values, in a request with {named}") as caught:
         tiny_prepared(tiny_request(tmp_path, change, data=GAPS))
     assert caught.value.where == "data.csv, columns age, sex"
 

@@ -69,7 +69,7 @@ class TestSection:
             "Any record whose groups hold the known values by quasi-identifiers all, 32,561 39.98% 39.45–40.52% "
             "0.0031% 8,112",
             "and of masked numbers (strongest without the method) sample, 2,000 45.12% 42.96–47.31% 0.0031% 0",
-            "is nobody else's (strongest of all) all, 32,561 87.88% 87.52–88.23% 0.0031% 26,388",
+            "have the same record (strongest of all) all, 32,561 87.88% 87.52–88.23% 0.0031% 26,388",
             "(strongest by numbers alone) by masked attributes sample, 2,000 5.83% 4.88–6.94% 0.0031% 14",
         ):
             assert row in text
