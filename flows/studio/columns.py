@@ -53,7 +53,7 @@ class ShownColumn:
     role: str
     """As stated; empty where none is."""
     description: str
-    """What it holds, as the request states it; empty where it does not."""
+    """Description of it in the request; empty where there is none."""
     reason: str
     """Why the draft has this role, or what a draft would suggest."""
     hierarchy: str
@@ -167,7 +167,7 @@ def labelled(column: FileColumn, attribute: object) -> ColumnProfile:
 
 
 def described(attribute: object) -> str:
-    """What a column holds, as an attribute of a document states it."""
+    """Description of a column in a document's attribute; empty where there is none."""
     given = attribute.get("description") if isinstance(attribute, dict) else None
     return given if isinstance(given, str) else ""
 

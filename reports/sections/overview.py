@@ -109,7 +109,7 @@ def decision(view: RecordView) -> Iterator[Block]:
 
 
 def _after_a_block(view: RecordView) -> Iterator[Block]:
-    """What would open the closed gates; what was measured comes last, for it is no permission."""
+    """Remedies for the closed gates, then the measured figures, which are no permission."""
     record = view.record
     yield Paragraph("What would change it", "label")
     search = text(
