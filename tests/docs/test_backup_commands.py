@@ -23,8 +23,9 @@ from tasks.ledger.entry import Event
 from tests.crashes.cases import CASES
 from tests.support.brief_reports import brief_reports
 from tests.support.engines import in_process
-from tests.support.ledgers import add, forked
+from tests.support.ledgers import add
 from tests.support.postgres import binaries, running_server
+from tests.support.processes import forked
 
 PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
 SECTION = PAGE.read_text(encoding="utf-8").split("## Backup and restore\n")[1].split("\n## ")[0]
