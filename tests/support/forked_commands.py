@@ -130,8 +130,9 @@ class Commands:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
         self._process.stdin.flush()
-        if not running.begun.wait(300):
-            raise TimeoutError("no command could be started")
+        while not running.begun.wait(1.0):
+            if self._process.poll() is not None:
+                raise RuntimeError((self._folder / "errors").read_text())
         return running
 
     def run(self, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> Running:
