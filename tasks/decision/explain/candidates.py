@@ -134,6 +134,10 @@ class Candidates:
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
         self._columns: dict[Key, ColumnsFact] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """With the games solved so far, without the copies made: another process makes its own."""
+        return vars(self) | {"_last": None, "_coalitions": {}}
+
     @cached_property
     def game_size(self) -> int:
         """Distinct tuples of the population, times strategies."""
