@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from flows.pipeline.workers import Workers
+from tests.support.processes import exit_code
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,6 +108,15 @@ def test_the_process_that_workers_are_forked_from_has_one_thread(module: str) ->
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (ran.stdout, ran.returncode) == ("1\n", 0), ran.stderr
+
+
+def parent_has_one_thread() -> None:
+    assert len(os.listdir(f"/proc/{os.getppid()}/task")) == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_the_process_that_those_of_tests_are_forked_from_has_one_thread() -> None:
+    assert exit_code(parent_has_one_thread) == 0
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Processes for tests to kill, to let wait and to run at once, on any Python.
 
-They are forked from a process that has imported the ledger and started no thread. One forked from that of the tests
+They are forked from a process that has imported what they need and started no thread. One forked from that of the tests
 may wait for ever for a lock that a thread of some library held: Python 3.12 and later warn of it.
 """
 
@@ -11,7 +11,8 @@ from typing import Any
 from unittest.mock import patch
 
 _SERVER = forkserver.ForkServer()
-_SERVER.set_forkserver_preload(["tests.support.ledgers", "pytest"])
+_USED = "flows.ledger", "flows.locking", "pytest", "tasks.delivery.encryption", "tasks.delivery.verification"
+_SERVER.set_forkserver_preload([*_USED, "tests.support.ledgers", "tests.support.records"])
 
 
 class _Process(ForkServerProcess):
