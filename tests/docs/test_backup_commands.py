@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -48,20 +50,23 @@ def head_of(folder: Path, **environment: str) -> str:
     return f"{told['head_entry']}:{told['head']}"
 
 
-def write_on(root: Path) -> None:
+def write_on(root: Path, begun: Connection) -> None:
     with open_ledger(Workspace(root)) as ledger:
         for number in count():
             add(ledger, number, release_id="someone-elses")
+            if number == 0:
+                begun.send(None)
             time.sleep(0.005)
 
 
 @contextmanager
 def in_use(root: Path) -> Iterator[None]:
     """Somebody writes to the ledger for as long as the block runs."""
-    process = forked(write_on, root)
+    begun, its_end = Pipe(duplex=False)
+    process = forked(write_on, root, its_end)
     process.start()
     try:
-        time.sleep(0.2)
+        begun.recv()
         yield
         assert process.is_alive()
     finally:
