@@ -1,25 +1,28 @@
-"""Work in a process forked from this one, beside what this one goes on with."""
+"""Work in another process, beside what this one goes on with."""
 
-import multiprocessing
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
+from flows.pipeline.workers import WorkerContext, end_with_parent, start_fork_server
 from tasks.core.errors import StageFailed
 
 _Result = TypeVar("_Result")
+_PRELOADED = "tasks.decision.explain.explain"
+"""Imports all that such work needs."""
 
 
 def beside(work: Callable[[], _Result]) -> Callable[[], _Result]:
-    """Start some work, whose result or error can be pickled, on what this process has in memory.
+    """Start some work, which can be pickled with its result or error.
 
     The function returned waits for the result, and raises what the work raised. A process that is not waited for ends
-    with this one.
+    with this one. It is forked from one without threads: a fork of this one might wait for ever for a lock of a thread.
     """
-    forked = multiprocessing.get_context("fork")
-    receiving, sending = forked.Pipe(duplex=False)
-    process = forked.Process(target=_answer, args=(work, sending), daemon=True)
+    start_fork_server(preloaded=_PRELOADED)
+    context = WorkerContext()
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_answer, args=(work, sending), daemon=True)
     process.start()
     sending.close()
 
@@ -43,6 +46,7 @@ def beside(work: Callable[[], _Result]) -> Callable[[], _Result]:
 
 
 def _answer(work: Callable[[], object], sending: Connection) -> None:
+    end_with_parent()
     try:
         sending.send((work(), None))
     except Exception as error:

@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import tempfile
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,22 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     if _LIMIT in item.stash:
         item.config.hook.pytest_timeout_set_timer(item=item, settings=item.stash[_LIMIT])
     return (yield)
+
+
+_FORKS = list[str]()
+os.register_at_fork(before=lambda: _FORKS.append("".join(traceback.format_stack(limit=8))))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_forked() -> Iterator[None]:
+    """Libraries have started threads in this process, and a child may wait for ever for a lock that one of them held.
+
+    ``tests.support.processes`` has processes to kill. A ``preexec_fn`` is a fork like any other.
+    """
+    _FORKS.clear()
+    yield
+    if _FORKS:
+        pytest.fail(f"a process with threads was forked:\n{_FORKS[0]}", pytrace=False)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -21,6 +21,7 @@ from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
 from reports.document import Paragraph
 from reports.terminal import show
+from tasks.candidate.candidate import Redaction
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator, seed_commitment
@@ -37,7 +38,7 @@ from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.redaction.recall import redacted
-from tasks.request.model import Masking, Recipient, ReleaseRequest
+from tasks.request.model import Recipient, ReleaseRequest
 
 _SEARCH_WORK, _FEWEST_GAMES = 2**25, 6
 """Games solved for one recipient after which no further lever is searched, times distinct tuples of the population and
@@ -129,31 +130,36 @@ def _key_file(recalled: Recalled, place: Workspace) -> Path:
     return key_file
 
 
-def _dates_for(
-    recalled: Recalled, frame: pd.DataFrame, place: Workspace
-) -> Callable[[ReleaseRequest, Recipient], ReleasedDates]:
-    """Function that shifts the dates of a recipient's copy as the release would, once for the same terms."""
-    key_file, made = _key_file(recalled, place), dict[tuple[object, ...], ReleasedDates]()
+class _Copies:
+    """Columns masked, dates shifted and text redacted as a release would; the same is made once."""
 
-    def dates(request: ReleaseRequest, recipient: Recipient) -> ReleasedDates:
+    def __init__(self, recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> None:
+        self._request, self._frame, self._key_file = recalled.loaded.request, frame, _key_file(recalled, place)
+        self._made = dict[object, Any]()
+
+    def masked(self, request: ReleaseRequest) -> MaskedColumns:
+        """Of a request that differs from the release's in its maskings."""
+        alike = self._request.model_copy(update={"masking": request.masking})
+        made = partial(mask_columns, alike, self._frame, partial(masking_generator, self._key_file))
+        return cast("MaskedColumns", self._once(request.masking, made))
+
+    def dates(self, request: ReleaseRequest, recipient: Recipient) -> ReleasedDates:
+        """Of a recipient's copy."""
         terms = (recipient.id, *((name, request.attributes[name].date) for name in request.dated))
-        if terms not in made:
-            made[terms] = released_dates(request, frame, offset_key(key_file, request, recipient.id))
-        return made[terms]
+        made = partial(self._dates, request, recipient.id)
+        return cast("ReleasedDates", self._once(terms, made))
 
-    return dates
+    def _dates(self, request: ReleaseRequest, who: str) -> ReleasedDates:
+        return released_dates(request, self._frame, offset_key(self._key_file, request, who))
 
+    def redacted(self) -> Redaction:
+        """Of any copy."""
+        return cast("Redaction", self._once("text", partial(redacted, self._frame, self._request)))
 
-def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Callable[[ReleaseRequest], MaskedColumns]:
-    """Function that masks the columns of a request as the release would, once for each masking and its strengths."""
-    key_file = _key_file(recalled, place)
-
-    @cache
-    def masked(masking: tuple[Masking, ...]) -> MaskedColumns:
-        request = recalled.loaded.request.model_copy(update={"masking": masking})
-        return mask_columns(request, frame, partial(masking_generator, key_file))
-
-    return lambda request: masked(request.masking)
+    def _once(self, key: object, made: Callable[[], object]) -> object:
+        if key not in self._made:
+            self._made[key] = made()
+        return self._made[key]
 
 
 def _explained(
@@ -164,40 +170,57 @@ def _explained(
     frame = read_data(recalled.loaded)
     prepared = prepare(recalled.loaded, frame)
     index = replace(game_table(request, prepared), proven=False)
-    made = partial(
-        Candidates,
-        index,
-        prepared,
-        _masked_for(recalled, frame, place),
-        _dates_for(recalled, frame, place),
-        redacted=cache(partial(redacted, frame, request)),
-    )
-
-    def explained(record: DecisionRecord, candidates: Candidates, aside: Beside) -> Explained:
-        who = record.recipient.id
-        decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
-        found = explain_decision(
-            request,
-            request.recipient(who),
-            candidates,
-            decided,
-            lambda step: say(f"{who}: {step}"),
-            is_over=_over_after(candidates, max(_SEARCH_WORK // candidates.game_size, _FEWEST_GAMES)),
-            beside=aside,
-        )
-        return Explained(record, found, request.policy.gates)
-
-    def in_turn(groups: Sequence[Sequence[DecisionRecord]]) -> list[Explained]:
-        each = ((together, made()) for together in groups)  # one after the other, as they hold games
-        return [explained(record, candidates, candidates.apart) for together, candidates in each for record in together]
-
+    copies = _Copies(recalled, frame, place)
+    made = partial(Candidates, index, prepared, copies.masked, copies.dates, redacted=copies.redacted)
     candidates, groups = made(), _by_stakes(request, records)
     if not candidates.is_large or len(groups) == 1:
-        return [explained(record, candidates, beside if candidates.is_large else cache) for record in records]
+        aside: Beside = beside if candidates.is_large else cache
+        return [_explanation(request, record, candidates, say, aside) for record in records]
     _ = index.people  # counted once for both processes
-    others = beside(partial(in_turn, groups[1::2]))
-    found = {one.record.recipient.id: one for one in (*in_turn(groups[::2]), *others())}
+    others = beside(partial(_in_turn, request, made, groups[1::2], _untold))
+    found = {one.record.recipient.id: one for one in (*_in_turn(request, made, groups[::2], say), *others())}
     return [found[record.recipient.id] for record in records]
+
+
+def _in_turn(
+    request: ReleaseRequest,
+    made: Callable[[], Candidates],
+    groups: Sequence[Sequence[DecisionRecord]],
+    say: Callable[[str], None],
+) -> list[Explained]:
+    each = ((together, made()) for together in groups)  # one after the other, as they hold games
+    return [
+        _explanation(request, record, candidates, say, candidates.apart)
+        for together, candidates in each
+        for record in together
+    ]
+
+
+def _untold(_step: str) -> None:
+    """Another process has nobody to tell its steps."""
+
+
+def _explanation(
+    request: ReleaseRequest, record: DecisionRecord, candidates: Candidates, say: Callable[[str], None], aside: Beside
+) -> Explained:
+    who = record.recipient.id
+    decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
+    most = candidates.games_solved + max(_SEARCH_WORK // candidates.game_size, _FEWEST_GAMES)
+    found = explain_decision(
+        request,
+        request.recipient(who),
+        candidates,
+        decided,
+        lambda step: say(f"{who}: {step}"),
+        is_over=partial(_is_over, candidates, most),
+        beside=aside,
+    )
+    return Explained(record, found, request.policy.gates)
+
+
+def _is_over(candidates: Candidates, games: int) -> bool:
+    """Whether more games have been solved; counted, so that no explanation depends on the machine."""
+    return candidates.games_solved > games
 
 
 def _by_stakes(request: ReleaseRequest, records: Sequence[DecisionRecord]) -> list[list[DecisionRecord]]:
@@ -206,12 +229,6 @@ def _by_stakes(request: ReleaseRequest, records: Sequence[DecisionRecord]) -> li
     for record in records:
         groups.setdefault(request.recipient(record.recipient.id).stakes.model_dump_json(), []).append(record)
     return list(groups.values())
-
-
-def _over_after(candidates: Candidates, games: int) -> Callable[[], bool]:
-    """Whether more than some games have been solved since; counted, so that no explanation depends on the machine."""
-    before = candidates.games_solved
-    return lambda: candidates.games_solved - before > games
 
 
 def _notes(recalled: Recalled) -> list[str]:

@@ -20,7 +20,6 @@ _MODULES = (
     "reports.certificate",
 )
 
-os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # a worker a processor is enough
 gc.disable()
 postpone("altair")  # Great Expectations draws with it
 postpone_numpy_tools()

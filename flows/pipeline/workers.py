@@ -36,6 +36,14 @@ _PARENT_DEATH_SIGNAL = 1
 _MOST = 8
 _SAFE_PATH = "PYTHONSAFEPATH"
 """Keeps packages in the present folder out of the process: somebody's own flows would take the place of these."""
+_ONE_THREAD = {
+    **{f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP")},
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+"""Keeps libraries from starting threads as they are imported, which no process that is forked may have.
+
+A worker a processor is enough for arithmetic, and Arrow has its memory from another allocator than this one.
+"""
 _FOLDER_VARIABLE = "TMPDIR"
 _LONGEST_TEMPORARY_FOLDER = 64
 _SHORT_TEMPORARY_FOLDER = "/tmp"  # noqa: S108 - multiprocessing makes a folder of its own in it
@@ -60,7 +68,9 @@ class _WorkerProcess(ForkServerProcess):
                 sys.modules["__main__"] = main
 
 
-class _WorkerContext(ForkServerContext):
+class WorkerContext(ForkServerContext):
+    """Starts processes that are forked from the fork server; ``start_fork_server`` comes first."""
+
     Process = _WorkerProcess
 
 
@@ -77,7 +87,7 @@ class Workers:
 
     def __init__(self, number: int | None = None, private: Path | None = None) -> None:
         start_fork_server(private)
-        context, begun_with = _WorkerContext(), (secrets_for_runs(), _folder_of_workers(private))
+        context, begun_with = WorkerContext(), (secrets_for_runs(), _folder_of_workers(private))
         self._all = [
             ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=begun_with)
             for _ in range(number or min(_processors(), _MOST))
@@ -173,17 +183,18 @@ def working(private: Path) -> Iterator[Workers]:
         workers.end()
 
 
-def start_fork_server(private: Path | None = None) -> None:
-    """Let the process that workers are forked from start, and import what stages need, in the background.
+def start_fork_server(private: Path | None = None, preloaded: str = "flows.pipeline.preloaded") -> None:
+    """Let the process that workers are forked from start, and import a module with what they need, in the background.
 
-    Its socket is at a path that is short enough: systems allow about 100 characters. `private` is the private folder
-    of the workspace, for the temporary files of workers (``flows.temporary``).
+    Where one runs, that is kept. Its socket is at a path that is short enough: systems allow about 100 characters.
+    `private` is the private folder of the workspace, for the temporary files of workers (``flows.temporary``).
     """
-    _WorkerContext().set_forkserver_preload(["flows.pipeline.preloaded"])
-    default, before = tempfile.gettempdir(), {name: os.environ.get(name) for name in (_FOLDER_VARIABLE, _SAFE_PATH)}
+    WorkerContext().set_forkserver_preload([preloaded])
+    changed = _ONE_THREAD | {_FOLDER_VARIABLE: str(_folder_of_workers(private)), _SAFE_PATH: "1"}
+    default, before = tempfile.gettempdir(), {name: os.environ.get(name) for name in changed}
     if len(default) > _LONGEST_TEMPORARY_FOLDER and os.access(_SHORT_TEMPORARY_FOLDER, os.W_OK):
         tempfile.tempdir = _SHORT_TEMPORARY_FOLDER
-    os.environ |= {_FOLDER_VARIABLE: str(_folder_of_workers(private)), _SAFE_PATH: "1"}
+    os.environ |= changed
     try:
         with secrets_taken("PREFECT_"):  # workers ask nothing of an orchestrator
             forkserver.ensure_running()
@@ -212,10 +223,10 @@ def _begin(secrets: Mapping[str, str], folder: Path) -> None:
     """Begin as a worker that was handed these secrets, with temporary files in this folder."""
     give(secrets)
     hold_temporary_folder(folder)
-    _end_with_parent()
+    end_with_parent()
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Let this worker end with the process that uses it, however that ends.
 
     A worker's parent is the fork server, which lives as long as one of its workers does: both would outlive a killed

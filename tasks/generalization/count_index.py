@@ -124,6 +124,10 @@ class CountIndex:
         """The same table with short searches, with the cubes that were counted already."""
         return self._other(brief=True, outcomes={}, made={})
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what the last methods made: another process makes it where it is asked for."""
+        return vars(self) | {"made": {}}
+
     def _other(self, **changes: Any) -> "CountIndex":
         other = replace(self, **changes)
         for counted in ("people", "records", "layers"):

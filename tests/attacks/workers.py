@@ -2,7 +2,7 @@
 
 import os
 from contextlib import ExitStack
-from multiprocessing import get_context
+from multiprocessing.context import SpawnContext
 from pathlib import Path
 
 from tests.attacks.exchanges import Cell, Told, cells, play, quickly
@@ -16,7 +16,7 @@ def play_all(scene: Scene, processes: int) -> list[Told]:
     """Every attack on a scene."""
     given = scene.place.parent, scene.variant.name
     # Forked, workers would wait for threads that they do not have.
-    with get_context("spawn").Pool(processes, _begin, given) as workers:
+    with SpawnContext().Pool(processes, _begin, given) as workers:
         return list(workers.imap(_play, cells(scene), chunksize=4))
 
 

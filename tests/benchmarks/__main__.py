@@ -6,10 +6,10 @@ Each runs in a process of its own, so that its peak memory is its own. Prints a 
 
 import argparse
 import json
-import multiprocessing
 import sys
 import traceback
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
     host = machine()
     console.print(", ".join(f"{key} {value}" for key, value in host.items()), highlight=False, soft_wrap=True)
     failed = False
-    spawn = multiprocessing.get_context("spawn")
+    spawn = SpawnContext()
     for name in chosen:
         with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
             try:

@@ -1,10 +1,10 @@
 """Record linkage of whole releases as the gate makes it: Adult-TN, the same with masked numbers, a million records."""
 
-import multiprocessing
 import resource
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.context import SpawnContext
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ _CASES = (
 def run() -> Benchmark:
     """Seconds of the attack on each recipient's release, and what it needs; a process for each case."""
     rows: list[Row] = []
-    spawn = multiprocessing.get_context("spawn")
+    spawn = SpawnContext()
     for name, request, records in _CASES:
         with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
             rows += pool.submit(case, name, request, records).result()

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing.context import SpawnContext
 
 from tests.damaged.running import listed
 
@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     totals, started = Counter[str](), time.monotonic()
-    with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(given.processes, mp_context=SpawnContext()) as pool:
         parts = [range(first, min(first + _EACH, given.times)) for first in range(0, given.times, _EACH)]
         for found in pool.map(partial(listed, seed=given.seed), parts):
             for ended in found:

@@ -23,6 +23,7 @@ from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tests.support import records
+from tests.support.processes import exit_code
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 NAME = sha256(b"release").hexdigest()
@@ -504,29 +505,16 @@ def test_publishing_stays_within_one_file_system(workspace: Workspace) -> None:
     assert workspace.staged().exists()
 
 
-def in_child(call: Callable[[], None]) -> int:
-    """Run a call in a process of its own; its exit status, or minus the signal that ended it."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            call()
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def seal_is_refused(staged: Path) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    with pytest.raises(WorkspaceError, match="cannot be written"):
+        seal(staged)
 
 
 def test_a_disk_that_refuses_is_told(workspace: Workspace) -> None:
     workspace.stage()
-
-    def refused() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-        with pytest.raises(WorkspaceError, match="cannot be written"):
-            seal(workspace.staged())
-
-    assert in_child(refused) == 0
+    assert exit_code(seal_is_refused, workspace.staged()) == 0
 
 
 def run_until(root: Path, crash: str) -> None:
@@ -554,7 +542,7 @@ def run_until(root: Path, crash: str) -> None:
     [("stage", False), ("seal", False), ("record", False), ("publish", True), ("end", True)],
 )
 def test_a_crash_at_any_point_leaves_nothing_or_all(workspace: Workspace, crash: str, published: bool) -> None:
-    assert in_child(lambda: run_until(workspace.root, crash)) == -signal.SIGKILL
+    assert exit_code(run_until, workspace.root, crash) == -signal.SIGKILL
     for _ in range(2):
         workspace.recover()
         assert list(workspace.staging.iterdir()) == []
@@ -566,17 +554,18 @@ def test_a_crash_at_any_point_leaves_nothing_or_all(workspace: Workspace, crash:
         verify_bundle(workspace.final(), workspace.ledger)
 
 
-def test_a_crash_within_the_record_leaves_nothing(workspace: Workspace) -> None:
-    def die() -> None:
-        with Ledger.open(workspace.root / "ledger.sqlite") as ledger:
-            other = Workspace(workspace.root, ledger)
-            decided = other.stage()
-            manifest = seal(other.staged())
-            with ledger.transaction():
-                other.record(decided, manifest.sha256)
-                os.kill(os.getpid(), signal.SIGKILL)
+def die_within_the_record(root: Path) -> None:
+    with Ledger.open(root / "ledger.sqlite") as ledger:
+        workspace = Workspace(root, ledger)
+        decided = workspace.stage()
+        manifest = seal(workspace.staged())
+        with ledger.transaction():
+            workspace.record(decided, manifest.sha256)
+            os.kill(os.getpid(), signal.SIGKILL)
 
-    assert in_child(die) == -signal.SIGKILL
+
+def test_a_crash_within_the_record_leaves_nothing(workspace: Workspace) -> None:
+    assert exit_code(die_within_the_record, workspace.root) == -signal.SIGKILL
     workspace.recover()
     assert list(workspace.staging.iterdir()) == []
     assert workspace.ledger.verify() == 1

@@ -5,7 +5,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from tasks.core.files import written
 from tasks.core.guard import guarded
 from tasks.delivery.encryption import encrypt
 from tasks.request.public_key import usable
+from tests.support.processes import exit_code
 from tests.support.silence import CANARY, assert_silent
 
 CONTENT = (CANARY.encode() + b",20-29\n") * 20_000
@@ -120,17 +120,14 @@ def test_a_file_that_may_not_grow_is_a_full_disk_and_no_fault_of_the_stage(targe
     assert list(target.parent.iterdir()) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def encrypt_until_killed(target: Path) -> None:
+    os.fsync = lambda _handle: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    with written(target) as partial:
+        encrypt(pa.py_buffer(CONTENT), partial, [age()[0]])
+
+
 def test_killed_while_it_is_written_leaves_no_clear_byte(target: Path) -> None:
-    child = os.fork()
-    if child == 0:
-        try:
-            os.fsync = lambda _handle: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
-            with written(target) as partial:
-                encrypt(pa.py_buffer(CONTENT), partial, [age()[0]])
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert exit_code(encrypt_until_killed, target) == -signal.SIGKILL
     (left,) = target.parent.iterdir()
     assert left.name != target.name
     assert left.stat().st_size > len(CONTENT)

@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,9 @@ from tasks.ledger.entry import Event
 from tests.crashes.cases import CASES
 from tests.support.brief_reports import brief_reports
 from tests.support.engines import in_process
-from tests.support.ledgers import add, forked
+from tests.support.ledgers import add
 from tests.support.postgres import binaries, running_server
+from tests.support.processes import forked
 
 PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
 SECTION = PAGE.read_text(encoding="utf-8").split("## Backup and restore\n")[1].split("\n## ")[0]
@@ -47,20 +50,23 @@ def head_of(folder: Path, **environment: str) -> str:
     return f"{told['head_entry']}:{told['head']}"
 
 
-def write_on(root: Path) -> None:
+def write_on(root: Path, begun: Connection) -> None:
     with open_ledger(Workspace(root)) as ledger:
         for number in count():
             add(ledger, number, release_id="someone-elses")
+            if number == 0:
+                begun.send(None)
             time.sleep(0.005)
 
 
 @contextmanager
 def in_use(root: Path) -> Iterator[None]:
     """Somebody writes to the ledger for as long as the block runs."""
-    process = forked(write_on, root)
+    begun, its_end = Pipe(duplex=False)
+    process = forked(write_on, root, its_end)
     process.start()
     try:
-        time.sleep(0.2)
+        begun.recv()
         yield
         assert process.is_alive()
     finally:

@@ -13,6 +13,7 @@ import pytest
 from flows.cli.app import main
 from flows.cli.output import console
 from flows.gate import Outcome, run_release
+from tasks.decision.explain.candidates import Candidates
 from tasks.decision.record import Verdict
 from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
 
@@ -165,13 +166,18 @@ def test_every_recipient_in_turn(made: Made, command: Command) -> None:
         assert university["figures"][measure] == gates[measure]
 
 
-@pytest.mark.slow
+class LargeCandidates(Candidates):
+    """Of games that take long to solve, in the other process too."""
+
+    is_large = True
+
+
 @pytest.mark.slow
 def test_recipients_of_a_large_game_explained_together_are_explained_as_alone(
     made: Made, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lab in another process, since its stakes are others."""
-    monkeypatch.setattr("tasks.decision.explain.candidates._LARGE", 0)
+    monkeypatch.setattr("flows.cli.explain.Candidates", LargeCandidates)
     of_release = made.outcome.release_id, "--workspace", made.workspace
     together = explained(command, *of_release)["recipients"]
     assert [one["recipient"] for one in together] == ["university", "lab", "institute"]

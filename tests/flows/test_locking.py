@@ -1,9 +1,9 @@
 """One at a time, the others wait; a lock ends with its holder."""
 
-import multiprocessing
 import os
 import signal
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from flows.locking import alone, is_held
 from flows.progress import listening
 from tasks.core.errors import WorkspaceError
-from tests.support.ledgers import forked
+from tests.support.processes import forked
 
 REFUSED = WorkspaceError("somebody else is at work", where="here", expected="one", fix="wait")
 
@@ -22,7 +22,7 @@ def hold(path: Path, seconds: float) -> None:
         time.sleep(seconds)
 
 
-def held_by_another(path: Path, seconds: float) -> multiprocessing.Process:
+def held_by_another(path: Path, seconds: float) -> BaseProcess:
     process = forked(hold, path, seconds)
     process.start()
     deadline = time.monotonic() + 300

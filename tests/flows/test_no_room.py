@@ -1,7 +1,6 @@
 """A workspace that cannot be written, or whose disk runs full: a clear message, and the same command again goes on."""
 
 import os
-import resource
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from tasks.ledger.store import Ledger
 from tasks.request.load import take_snapshot
 from tests.support.enrolled import but_enrolments
 from tests.support.forked_commands import Commands, forked_commands
-from tests.support.world import World, releasegate
+from tests.support.world import World
 
 KIBIBYTE = 1024
 DISK = 48 * 1024 * KIBIBYTE
@@ -96,19 +95,15 @@ def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
 
 
 @pytest.mark.slow
-def test_a_file_that_may_not_grow_stops_the_run_and_the_same_command_goes_on(world: World, tmp_path: Path) -> None:
+def test_a_file_that_may_not_grow_stops_the_run_and_the_same_command_goes_on(
+    world: World, tmp_path: Path, commands: Commands
+) -> None:
     """The same where no disk can be mounted: a limit on the size of files."""
     root = tmp_path / "workspace"
-    limit = 700 * KIBIBYTE
-    told = releasegate(
-        "release",
-        world.request,
-        "--workspace",
-        root,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    assert told.returncode == 2
-    assert "error: the disk is full" in told.stderr
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, {(700 * KIBIBYTE,) * 2})"
+    told = commands.start("release", world.request, "--workspace", root, before=limit)
+    assert told.wait() == 2
+    assert "error: the disk is full" in told.said()
     nothing_leaves(Workspace(root))
 
 

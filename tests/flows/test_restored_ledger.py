@@ -14,7 +14,7 @@ from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tests.support.ledgers import forked
+from tests.support.processes import forked
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from flows.pipeline.workers import Workers
+from tests.support.processes import exit_code
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,6 +87,36 @@ def test_workers_are_those_of_this_package_in_a_folder_with_other_flows(tmp_path
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (ran.stdout, ran.returncode) == ("3\n", 0), ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+@pytest.mark.parametrize("module", ["flows.pipeline.preloaded", "tasks.decision.explain.explain"])
+def test_the_process_that_workers_are_forked_from_has_one_thread(module: str) -> None:
+    """A child of one with threads may wait for ever for a lock that one of them held."""
+    script = (
+        "import os\n"
+        "from flows.beside import beside\n"
+        "from flows.pipeline.workers import start_fork_server\n"
+        f"start_fork_server(preloaded='{module}')\n"
+        "print(len(os.listdir(f'/proc/{beside(os.getppid)()}/task')))\n"
+    )
+    unset = ("OPENBLAS", "OMP_", "JE_ARROW")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=inherited | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ran.stdout, ran.returncode) == ("1\n", 0), ran.stderr
+
+
+def parent_has_one_thread() -> None:
+    assert len(os.listdir(f"/proc/{os.getppid()}/task")) == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_the_process_that_those_of_tests_are_forked_from_has_one_thread() -> None:
+    assert exit_code(parent_has_one_thread) == 0
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from tasks.core.errors import ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Checkpoints
 from tasks.ledger.store import Ledger
 from tests.support.examples import every, examples
-from tests.support.ledgers import CANARY, Raw, add, fill, forked
+from tests.support.ledgers import CANARY, Raw, add, fill
+from tests.support.processes import exit_code
 
 ROOT = Path(__file__).parents[2]
 
@@ -216,18 +217,12 @@ def test_a_full_disk_keeps_every_acknowledged_entry(tmp_path: Path) -> None:
         assert ledger.verify() == int(done)
 
 
-def as_nobody(call: Callable[[], None]) -> int:
-    """Run a call in a child process that is not root; 0 where it ends well."""
-
-    def child() -> None:
-        if os.geteuid() == 0:
-            os.seteuid(65534)
-        call()
-
-    process = forked(child)
-    process.start()
-    process.join()
-    return process.exitcode
+def nobody_is_refused(folder: Path) -> None:
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+    for name in ("ledger.db", "new.db"):
+        with pytest.raises(WorkspaceError):
+            Ledger.open(folder / name)
 
 
 def test_no_permission_is_told(tmp_path: Path) -> None:
@@ -236,13 +231,7 @@ def test_no_permission_is_told(tmp_path: Path) -> None:
     with Ledger.open(closed / "ledger.db"):
         pass
     closed.chmod(0o500)
-
-    def refused() -> None:
-        for name in ("ledger.db", "new.db"):
-            with pytest.raises(WorkspaceError):
-                Ledger.open(closed / name)
-
-    assert as_nobody(refused) == 0
+    assert exit_code(nobody_is_refused, closed) == 0
 
 
 @pytest.mark.parametrize("stored", ["CAST(x'ff' AS TEXT)", "x'ff'"])

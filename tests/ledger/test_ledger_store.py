@@ -4,6 +4,8 @@ import os
 import signal
 import sqlite3
 import threading
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psycopg
@@ -15,7 +17,8 @@ from tasks.ledger import postgresql, sqlite
 from tasks.ledger.chain import Checkpoints
 from tasks.ledger.entry import GENESIS, Event, Head
 from tasks.ledger.store import _ENTRY, Ledger
-from tests.support.ledgers import CANARY, FORK, NOON, Place, Raw, add, forked
+from tests.support.ledgers import CANARY, NOON, Place, Raw, add
+from tests.support.processes import exit_code, forked
 
 
 def test_entries_come_back_as_they_were_appended(place: Place) -> None:
@@ -123,26 +126,26 @@ def test_eight_processes_that_create_and_write_at_once_make_one_chain(place: Pla
         assert [entry.name for entry in place.parent.iterdir()] == [place.name]
 
 
-def write_until_killed(place: Place, acknowledged: int) -> None:
+def write_until_killed(place: Place, acknowledged: Connection) -> None:
     with Ledger.open(place) as ledger:
         while True:
             add(ledger)
-            os.write(acknowledged, b".")
+            os.write(acknowledged.fileno(), b".")
 
 
 def test_kill_9_while_appending_loses_no_acknowledged_entry(place: Place) -> None:
     before = 0
     for _ in range(3):
-        reading, writing = os.pipe()
-        writer = FORK.Process(target=write_until_killed, args=(place, writing))
+        reading, writing = Pipe(duplex=False)
+        writer = forked(write_until_killed, place, writing)
         writer.start()
-        os.close(writing)
-        heard = len(os.read(reading, 7))
+        writing.close()
+        heard = len(os.read(reading.fileno(), 7))
         os.kill(writer.pid, signal.SIGKILL)
         writer.join()
-        while more := len(os.read(reading, 1000)):
+        while more := len(os.read(reading.fileno(), 1000)):
             heard += more
-        os.close(reading)
+        reading.close()
         with Ledger.open(place) as ledger, ledger.transaction():  # waits until the server is done with the dead writer
             count = ledger.verify()
         assert before + heard <= count <= before + heard + 1
@@ -157,10 +160,7 @@ def die_within_a_transaction(place: Place) -> None:
 
 
 def test_kill_9_within_a_transaction_leaves_none_of_it(filled: Place) -> None:
-    writer = FORK.Process(target=die_within_a_transaction, args=(filled,))
-    writer.start()
-    writer.join()
-    assert writer.exitcode == -signal.SIGKILL
+    assert exit_code(die_within_a_transaction, filled) == -signal.SIGKILL
     with Ledger.open(filled) as ledger:
         assert ledger.verify() == 40
         add(ledger)

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing.context import SpawnContext
 
 from tests.mutations.running import run
 
@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="print every outcome, not only those that are wrong")
     given = parser.parse_args()
     totals, started = Counter[str](), time.monotonic()
-    with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(given.processes, mp_context=SpawnContext()) as pool:
         for ended in pool.map(partial(run, seed=given.seed), range(given.times)):
             totals[ended.outcome] += 1
             if given.all or ended.outcome in WRONG:

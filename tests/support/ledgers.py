@@ -1,10 +1,6 @@
-"""Ledgers to test with: entries, writers in processes of their own, and a way behind the guards of either database."""
+"""Ledgers to test with: entries, and a way behind the guards of either database."""
 
-import multiprocessing
-import os
 import sqlite3
-import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +13,6 @@ from tasks.ledger.store import Ledger
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 CANARY = "canary7731"
-FORK = multiprocessing.get_context("fork")
 
 Place = Path | str
 
@@ -56,17 +51,3 @@ class Raw:
         if self.is_file:
             return self.execute(*sqlite.GUARDS.values())
         return self.execute(*(one for one in postgresql.guard_statements() if "CREATE FUNCTION" not in one))
-
-
-def forked(call: Callable[..., None], *arguments: object) -> multiprocessing.Process:
-    """A process that makes a call and leaves at once, without what other tests' libraries do at the end of one."""
-
-    def run() -> None:
-        try:
-            call(*arguments)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-
-    return FORK.Process(target=run)

@@ -1,13 +1,11 @@
 """A PostgreSQL server of the tests' own, in a temporary folder, as a user that is not root."""
 
-import ctypes
 import os
 import pwd
 import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +28,7 @@ _FOLDERS = (
     "/opt/homebrew/opt/postgresql*/bin",
 )
 _START_SECONDS = 300.0
+_ENDS_WITH_THE_TESTS = ["setpriv", "--pdeathsig=QUIT", "--"] if shutil.which("setpriv") else []
 _HELD = tempfile.TemporaryDirectory(prefix="releasegate-pg-empty-")
 _EMPTY = Path(_HELD.name)
 
@@ -113,11 +112,6 @@ def _user() -> pwd.struct_passwd | None:
     return None
 
 
-def _ends_with_the_tests() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)
-
-
 def _make_empty(binaries: Path, user: pwd.struct_passwd, surroundings: Mapping[str, Any]) -> None:
     """An empty cluster, which each server of this process begins with a copy of: making one takes a second."""
     secret = _EMPTY / "password"
@@ -149,10 +143,10 @@ def running_server(*, durable: bool = False) -> Iterator[Server]:
     def begin() -> "subprocess.Popen[bytes]":
         with log.open("ab") as output:
             return subprocess.Popen(
-                [folder / "postgres", "-D", place / "data", "-k", place, "-h", "", "-c", "max_connections=40",
-                 "-c", f"fsync={'on' if durable else 'off'}",
+                [*_ENDS_WITH_THE_TESTS, folder / "postgres", "-D", place / "data", "-k", place, "-h", "",
+                 "-c", "max_connections=40", "-c", f"fsync={'on' if durable else 'off'}",
                  "-c", f"cluster_name=tests-{secrets.token_hex(4)}"],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=_ends_with_the_tests,  # noqa: PLW1509 — no thread yet
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 **surroundings,
             )  # fmt: skip
 

@@ -4,7 +4,7 @@ import os
 import pty
 import re
 import select
-import signal
+import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,13 @@ CTRL_C, CTRL_D = "\x03", "\x04"
 _STYLES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 _PATIENCE = 120.0
 """Seconds until a command that waits for nothing is taken to hang."""
-_START = "import sys; sys.argv[0] = 'releasegate'; from flows.cli import main; sys.exit(main())"
+_START = """
+import fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C in it is for this process
+sys.argv[0] = 'releasegate'
+from flows.cli import main
+sys.exit(main())
+"""
 
 
 @dataclass(frozen=True)
@@ -37,12 +43,14 @@ def in_terminal(
 
     Raises AssertionError where the command asks more than there are answers, or hangs.
     """
-    child, terminal = pty.fork()
-    if child == 0:  # pragma: no cover  another program from here on
-        os.chdir(folder)
-        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-        settings = {**os.environ, "COLUMNS": "80", "TERM": "xterm", "PYTHONPATH": paths, **(environment or {})}
-        os.execve(sys.executable, [sys.executable, "-c", _START, *map(str, arguments)], settings)  # noqa: S606
+    terminal, its_end = pty.openpty()
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    settings = {**os.environ, "COLUMNS": "80", "TERM": "xterm", "PYTHONPATH": paths, **(environment or {})}
+    child = subprocess.Popen(
+        [sys.executable, "-c", _START, *map(str, arguments)], cwd=folder, env=settings, start_new_session=True,
+        stdin=its_end, stdout=its_end, stderr=its_end,
+    )  # fmt: skip
+    os.close(its_end)
     raw, prompts, left, answered = b"", list[str](), list(answers), 0
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
@@ -60,15 +68,15 @@ def in_terminal(
             os.write(terminal, answer.encode() if answer in (CTRL_C, CTRL_D) else f"{answer}\n".encode())
         elif now:
             os.write(terminal, CTRL_C.encode())
-            os.waitpid(child, 0)
+            child.wait()
             raise AssertionError(f"no answer to: {now}")
     else:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        child.kill()
+        child.wait()
         raise AssertionError(f"neither a prompt nor an end: {_plain(raw)[-500:]}")
-    _, status = os.waitpid(child, 0)
+    code = child.wait()
     os.close(terminal)
-    return Session(os.waitstatus_to_exitcode(status), _plain(raw), tuple(prompts))
+    return Session(code, _plain(raw), tuple(prompts))
 
 
 def _plain(raw: bytes) -> str:

@@ -96,6 +96,14 @@ _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
 """Assessments that draw nothing, with the terms that each depends on besides the outcome of the game."""
 
 
+def _nothing_masked(_request: ReleaseRequest) -> MaskedColumns:
+    return NOTHING_MASKED
+
+
+def _no_dates(_request: ReleaseRequest, _recipient: Recipient) -> ReleasedDates:
+    return NO_DATES
+
+
 class Candidates:
     """Candidates of one data set; past a bound on ``memory`` (bytes) the oldest games are dropped."""
 
@@ -103,8 +111,8 @@ class Candidates:
         self,
         index: CountIndex,
         prepared: Prepared,
-        masked_for: Callable[[ReleaseRequest], MaskedColumns] = lambda _request: NOTHING_MASKED,
-        dates_for: Callable[[ReleaseRequest, Recipient], ReleasedDates] = lambda _request, _recipient: NO_DATES,
+        masked_for: Callable[[ReleaseRequest], MaskedColumns] = _nothing_masked,
+        dates_for: Callable[[ReleaseRequest, Recipient], ReleasedDates] = _no_dates,
         *,
         redacted: Callable[[], Redaction] | None = None,
         memory: int = 256 * 2**20,
@@ -125,6 +133,10 @@ class Candidates:
         self._deterring: dict[Key, float | None] = {}
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
         self._columns: dict[Key, ColumnsFact] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the games solved so far, without the copies made: another process makes its own."""
+        return vars(self) | {"_last": None, "_coalitions": {}}
 
     @cached_property
     def game_size(self) -> int:

@@ -42,7 +42,7 @@ from tasks.decision.explain.result import (
     TermChange,
     strongest_reasons,
 )
-from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial
+from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, never
 from tasks.decision.gates import EARLIER_COPIES, VALIDATION_PASSED
 from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import BUDGETED, DIVISIONS, Measure, Method, Recipient, ReleaseRequest
@@ -95,7 +95,7 @@ def explain(
     decided: Decided,
     progress: Progress = lambda _: None,
     *,
-    is_over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool] = never,
     beside: Beside = cache,
 ) -> Explanation:
     """Find the smallest changes that reverse the verdict on one recipient's release; each was tried and reverses it.
@@ -165,7 +165,7 @@ def explain(
         results += column_changes(trial, renewed)
         maskings = _maskings(trial, renewed)
         switches, untried = switching()
-        sized = alone(lambda: [*_class_sizes(trial), *deterrent_results(trial, renewed)])
+        sized = alone(partial(_sized, trial, renewed))
         traits, stakes = alone(partial(trait_results, trial, renewed)), cache(partial(_stakes, trial))
         if trial.passes:
             stakes()
@@ -233,6 +233,11 @@ def _agreement(trial: Trial, renewed: Judgement) -> Flip | NoFlip | None:
 def _stakes(trial: Trial) -> list[Flip | NoFlip]:
     """Results of the recipient's stakes."""
     return [one for lever in levers.stakes(trial.request, trial.recipient) for one in trial.searched(lever)]
+
+
+def _sized(trial: Trial, renewed: Judgement) -> list[Flip | NoFlip]:
+    """Results of class sizes, and of the terms that deter the sequential adversary."""
+    return [*_class_sizes(trial), *deterrent_results(trial, renewed)]
 
 
 def _class_sizes(trial: Trial) -> list[Flip | NoFlip]:
@@ -354,7 +359,7 @@ def _switch(trial: Trial, method: Method) -> Switch:
     deterred: tuple[Flip, ...] = ()
     if not trial.passes and not judgement.passes:
         # What can be chosen is searched to its end.
-        switched = replace(trial.changed(changes), is_over=lambda: False)
+        switched = replace(trial.changed(changes), is_over=never)
         flips = [result for result in deterrent_results(switched, judgement, ".agreement.") if isinstance(result, Flip)]
         deterred = tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
     return Switch(method, changes, judgement, deterred)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from math import ceil, floor, sqrt
-from typing import Self
+from typing import Any, Self
 
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import DataError, RequestError
@@ -32,6 +32,15 @@ _NOTHING = "Nothing tried in this range changes the verdict."
 _NEXT_TO_ZERO = 1e-6
 
 
+def never() -> bool:
+    """As many games as it takes may be solved."""
+    return False
+
+
+def _quiet(_step: str) -> None:
+    pass
+
+
 class OutOfGames(Exception):
     """As many games were solved as an explanation may take."""
 
@@ -48,8 +57,12 @@ class Trial:
     """Whether the release passes as it stands."""
     progress: Progress
     """Called with words on what is being tried."""
-    is_over: Callable[[], bool] = lambda: False
+    is_over: Callable[[], bool] = never
     """Whether as many games were solved as an explanation may take."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the progress, which another process has nobody to tell."""
+        return vars(self) | {"progress": _quiet}
 
     @property
     def candidate(self) -> Candidate:

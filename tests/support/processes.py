@@ -1,0 +1,36 @@
+"""Processes for tests to kill, to let wait and to run at once, on any Python.
+
+They are forked from a process that has imported what they need and started no thread. One forked from that of the tests
+may wait for ever for a lock that a thread of some library held: Python 3.12 and later warn of it.
+"""
+
+from collections.abc import Callable
+from multiprocessing import forkserver, popen_forkserver
+from multiprocessing.context import ForkServerProcess
+from typing import Any
+from unittest.mock import patch
+
+_SERVER = forkserver.ForkServer()
+_USED = "flows.ledger", "flows.locking", "pytest", "tasks.delivery.encryption", "tasks.delivery.verification"
+_SERVER.set_forkserver_preload([*_USED, "tests.support.ledgers", "tests.support.records"])
+
+
+class _Process(ForkServerProcess):
+    @staticmethod
+    def _Popen(process: Any) -> Any:  # noqa: N802 - as multiprocessing calls it
+        """From this module's server, and none that a release starts in the same process."""
+        with patch.object(forkserver, "connect_to_new_process", _SERVER.connect_to_new_process):
+            return popen_forkserver.Popen(process)
+
+
+def forked(call: Callable[..., None], *arguments: object) -> ForkServerProcess:
+    """A process that makes a call of a module's function; its exit code is 1 where that raises."""
+    return _Process(target=call, args=arguments, daemon=True)
+
+
+def exit_code(call: Callable[..., None], *arguments: object) -> int | None:
+    """Of a process that makes a call, once it has ended; minus the signal that ended it."""
+    process = forked(call, *arguments)
+    process.start()
+    process.join()
+    return process.exitcode
