@@ -21,7 +21,7 @@ from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.gates import DECOYS_DETECTABLE
-from tasks.decision.measures import is_told_as_bound, write_result
+from tasks.decision.measures import RecordCounts, is_told_as_bound, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.masking.facts import MaskingFact
 from tasks.request.model import Measure, PopulationBasis, Role
@@ -235,10 +235,10 @@ class RecordView(FileView):
         return gate.asked if gate else "none set"
 
     def _gate_row(self, gate: GateResult) -> GateRow:
-        total = self.rows_in if gate.id == Measure.SUPPRESSED_SHARE else self.released
-        measured, asked = write_result(gate, records=total, small_cell=self.cells.limit)
+        records = RecordCounts(self.rows_in, self.released)
+        measured, asked = write_result(gate, records=records, small_cell=self.cells.limit)
         coarse = self._coarse(gate)
-        is_bound = bool(coarse) or is_told_as_bound(gate, records=total, small_cell=self.cells.limit)
+        is_bound = bool(coarse) or is_told_as_bound(gate, records=records, small_cell=self.cells.limit)
         return GateRow(
             gate=gate,
             measured=coarse or measured,

@@ -13,7 +13,7 @@ from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
 from tasks.decision.explain.result import Choice, Explanation, Figures, Flip, NoFlip, Reason, Switch, TermChange
 from tasks.decision.gates import judge_gates
-from tasks.decision.measures import is_told_as_bound, write_interval, write_result
+from tasks.decision.measures import RecordCounts, is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.request.model import Gate, Measure
 
@@ -46,11 +46,11 @@ class Explained:
 
     def written(self, gate: GateResult) -> tuple[str, str]:
         """Figure and threshold of a gate as a report shows them: a figure that reveals a small count as a bound."""
-        return write_result(gate, records=self.record.dataset.rows_in, small_cell=self.record.policy.small_cell)
+        return write_result(gate, records=RecordCounts.of(self.record), small_cell=self.record.policy.small_cell)
 
     def is_bound(self, gate: GateResult) -> bool:
         """Whether a figure is shown as a bound alone, since it reveals a small count."""
-        return is_told_as_bound(gate, records=self.record.dataset.rows_in, small_cell=self.record.policy.small_cell)
+        return is_told_as_bound(gate, records=RecordCounts.of(self.record), small_cell=self.record.policy.small_cell)
 
     def figures(self, figures: Figures, estimated: Collection[Measure] = ()) -> dict[str, str]:
         """Figures of the gates as they are shown, by id; estimates with a sign, those not measured as a dash."""

@@ -9,7 +9,7 @@ from flows.cli.output import ExitCode, outcome, table
 from flows.gate import Outcome
 from reports.document import Block, Paragraph, text
 from tasks.core.canonical import digest
-from tasks.decision.measures import write_result
+from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.remedies import remedies
 from tasks.decision.standing import AWAITING_SIGNATURE, Standing
@@ -104,8 +104,9 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
     yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
     if record.decision is Verdict.BLOCKED:
         yield from (Paragraph(f"  → {sentence}", "lead") for sentence in remedies(record))
-    rule = {"records": record.dataset.rows_in, "small_cell": record.policy.small_cell}  # as the reasons above
-    gates = ((_mark(gate), gate.title, *write_result(gate, **rule)) for gate in record.gates)
+    records, small_cell = RecordCounts.of(record), record.policy.small_cell
+    written = (write_result(gate, records=records, small_cell=small_cell) for gate in record.gates)
+    gates = ((_mark(gate), gate.title, *texts) for gate, texts in zip(record.gates, written, strict=True))
     yield from table("", ("", "gate", ">measured", "required"), gates)
     unreviewed = [field.name for field in record.fields if field.role == Role.UNREVIEWED]
     facts = {

@@ -9,7 +9,7 @@ from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, 
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from flows.overruling import ChangedRelease, override_gates, reopen
 from flows.overruling import revoke as revoke_release
-from tasks.decision.measures import write_result
+from tasks.decision.measures import RecordCounts, write_result
 
 
 def revoke(
@@ -61,7 +61,7 @@ def override(
     made = override_gates(action, gate)
     record = made.record
     gates = [
-        (one, *write_result(one, records=record.dataset.rows_in, small_cell=record.policy.small_cell))
+        (one, *write_result(one, records=RecordCounts.of(record), small_cell=record.policy.small_cell))
         for one in made.gates
     ]
     return answer(

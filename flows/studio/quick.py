@@ -21,6 +21,7 @@ from tasks.core.errors import BadInput, ParameterError, RequestError, StageFaile
 from tasks.core.guard import guarded
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.gates import judge_gates
+from tasks.decision.measures import RecordCounts
 from tasks.decision.record import GateResult
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.demands import demands_of
@@ -54,7 +55,7 @@ class QuickFigures:
     """The policy's gates on measures that are quick."""
     later: tuple[str, ...]
     """Titles of the policy's other gates, which a run judges."""
-    records: int
+    records: RecordCounts
     failure: str
     """Why the method gives no file; empty where it does."""
 
@@ -260,9 +261,10 @@ def _counts_by(request: ReleaseRequest) -> str:
 
 def _figures(counted: _Counted, request: ReleaseRequest, recipient: str) -> QuickFigures:
     one = request.recipient(recipient)
-    figures, failure = dict[Measure, float](), ""
+    figures, failure, released = dict[Measure, float](), "", None
     try:
         candidate = counted.candidates(request).of(request, one)
+        released = int(candidate.index.data.counts[candidate.released].sum())
         figures |= IDENTITY.measures(candidate)
         if any(gate.measure in SEQUENTIAL.gate_measures for gate in request.policy.gates):
             figures |= SEQUENTIAL.measures(candidate)
@@ -276,7 +278,7 @@ def _figures(counted: _Counted, request: ReleaseRequest, recipient: str) -> Quic
         figures=figures,
         gates=judge_gates(quick, figures),
         later=tuple(gate.title for gate in judge_gates(later, {})),
-        records=counted.prepared.data.total,
+        records=RecordCounts(counted.prepared.data.total, released),
         failure=failure,
     )
 

@@ -11,7 +11,7 @@ from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period
 from tasks.audit.report import AttackCount, AuditAttackRow, AuditGateRow, NearRow, ShareRange
 from tasks.decision.bodies import Intruder, KeptGate
-from tasks.decision.measures import write_result
+from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import Measure
 
@@ -143,7 +143,9 @@ def _is_hidden(case: AuditCase, gate: KeptGate) -> bool:
 
 
 def _written(case: AuditCase, gate: KeptGate) -> tuple[str, str]:
-    return write_result(_result(gate), records=case.kept.records, small_cell=case.kept.policy.small_cell)
+    return write_result(
+        _result(gate), records=RecordCounts(None, case.kept.records), small_cell=case.kept.policy.small_cell
+    )
 
 
 def _result(gate: KeptGate) -> GateResult:

@@ -36,6 +36,7 @@ from tasks.decision.gates import (
     stages_gate,
     validation_gate,
 )
+from tasks.decision.measures import RecordCounts
 from tasks.decision.overrides import GateOverrides, not_covered, with_overrides
 from tasks.decision.record import (
     DatasetFact,
@@ -228,12 +229,13 @@ def assemble(
         gates += (stages_gate(stages, _finished(findings)), _rescored(findings))
     elif findings.failures:
         gates += (stages_gate(stages, _finished(findings)),)
-    output, size = findings.output, request.population.people(findings.prepared.data.total)
+    output, total = findings.output, findings.prepared.data.total
+    size = request.population.people(total)
     verdict, reasons = decide(
         gates,
         request.policy.review.required,
         expert_signs=request.policy.review.expert_signs,
-        records=output.records_out if output else findings.prepared.data.total,
+        records=RecordCounts(total, findings.identity.risk.residual.prosecutor.records if findings.identity else total),
         small_cell=request.policy.small_cell,
     )
     reasons += _unplaced(gates, findings)

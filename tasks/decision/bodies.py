@@ -60,6 +60,7 @@ from tasks.core.fact import Fact, Interval, Sha256
 from tasks.core.people import WorkflowRole
 from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import DECOYS_DETECTABLE
+from tasks.decision.measures import RecordCounts, counts_records
 from tasks.decision.record import DecisionRecord, GateResult
 from tasks.decision.votes import Ballot
 
@@ -306,7 +307,10 @@ def kept_decision(record: DecisionRecord) -> KeptDecision:
 
 def _gate(record: DecisionRecord, gate: GateResult) -> KeptGate:
     kept = KeptGate.model_validate(gate.model_dump(include=set(KeptGate.model_fields)))
-    return kept if gate.people is None else kept.model_copy(update={"people": _people(record, gate.people)})
+    people = gate.people
+    if record.dataset.rows_out is None and counts_records(gate.id):  # else known from the number of its records
+        people = people or RecordCounts.of(record).of_share(gate.id)
+    return kept if people is None else kept.model_copy(update={"people": _people(record, people)})
 
 
 def _risk(record: DecisionRecord) -> KeptRisk | None:

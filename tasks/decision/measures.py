@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from decimal import Context, Decimal
 from types import MappingProxyType
+from typing import NamedTuple
 
 from tasks.assessments.measures import MEASURES, MeasureText, Scale
 from tasks.core.wilson import wilson
-from tasks.decision.record import GateResult
+from tasks.decision.record import DecisionRecord, GateResult
 from tasks.request.model import Measure
 
 _FEWEST_DIGITS = 4
@@ -32,6 +33,29 @@ OF_ALL_RECORDS = frozenset({Measure.SUPPRESSED_SHARE.value, BUDGET_ATTACKED})
 """Measures that are shares of the records that came in; others are shares of the records released."""
 
 
+class RecordCounts(NamedTuple):
+    """Records that gates' shares refer to; None where not known."""
+
+    came_in: int | None
+    released: int | None
+
+    @classmethod
+    def of(cls, record: DecisionRecord) -> "RecordCounts":
+        """Those of a decision: without a file, of the copy that was assessed."""
+        came_in = record.dataset.rows_in
+        return cls(came_in, came_in if record.risk is None else record.risk.residual.prosecutor.records)
+
+    def of_share(self, measure: str) -> int | None:
+        """Records that a share refers to, or those that are known."""
+        return self.came_in or self.released if measure in OF_ALL_RECORDS else self.released or self.came_in
+
+
+def counts_records(measure: str) -> bool:
+    """Whether a measure is a share from which a number of records follows."""
+    text = MEASURES[Measure(measure)] if measure in set(Measure) else BUDGET_TEXTS.get(measure)
+    return text is not None and text.counts_people and text.scale is not Scale.COUNT
+
+
 def write_share(share: float) -> str:
     """A share between 0 and 1 in percent.
 
@@ -41,7 +65,9 @@ def write_share(share: float) -> str:
     return f"{_plain(Decimal(repr(float(share))) * 100, _FEWEST_DIGITS)}%"
 
 
-def write_result(result: GateResult, *, records: int | None = None, small_cell: int = _SMALL_CELL) -> tuple[str, str]:
+def write_result(
+    result: GateResult, *, records: RecordCounts | None = None, small_cell: int = _SMALL_CELL
+) -> tuple[str, str]:
     """Measured figure and threshold of any gate: ``"0.125"`` and ``"at most 0.09"``, ``"no"`` and ``"yes"``.
 
     A figure that reveals a count of fewer than ``small_cell`` records is written as a bound. ``records`` are those that
@@ -57,7 +83,7 @@ def write_result(result: GateResult, *, records: int | None = None, small_cell: 
     return _bound(text, result, records, small_cell) or measured, f"{result.comparison} {threshold}"
 
 
-def is_told_as_bound(result: GateResult, *, records: int | None = None, small_cell: int = _SMALL_CELL) -> bool:
+def is_told_as_bound(result: GateResult, *, records: RecordCounts | None = None, small_cell: int = _SMALL_CELL) -> bool:
     """Whether ``write_result`` gives a bound in place of the figure, which reveals a small count."""
     return _bound(_text_of(result), result, records, small_cell) is not None
 
@@ -78,7 +104,7 @@ def _text_of(result: GateResult) -> MeasureText:
         return BUDGET_TEXTS.get(result.id) or MeasureText(result.title, result.unit, Scale.COUNT)
 
 
-def _bound(text: MeasureText, result: GateResult, records: int | None, small_cell: int) -> str | None:
+def _bound(text: MeasureText, result: GateResult, records: RecordCounts | None, small_cell: int) -> str | None:
     """Bound for a figure that reveals a small count, also a fractional one, or whose complement does; else None.
 
     Of a sample, the figure is the upper end of an interval, from which the count follows as well.
@@ -88,7 +114,7 @@ def _bound(text: MeasureText, result: GateResult, records: int | None, small_cel
         return None
     if text.scale is Scale.COUNT:
         return f"fewer than {small_cell} {text.unit}" if 0 < measured < small_cell else None
-    people = result.people or records
+    people = result.people or (records and records.of_share(result.id))
     if not people:
         return None
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from tasks.decision.gates import ALWAYS_ON
-from tasks.decision.measures import write_result
+from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 
 
@@ -14,7 +14,7 @@ def decide(
     reviews_required: int,
     *,
     expert_signs: bool = False,
-    records: int | None = None,
+    records: RecordCounts | None = None,
     small_cell: int = 11,
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict on one recipient's release, and its reasons: a sentence for each closed gate, or that all passed.
@@ -111,7 +111,7 @@ def _holds(result: GateResult) -> bool:
     return result.measured is not None and bool(compare(result.measured, result.threshold))
 
 
-def _reason(result: GateResult, records: int | None, small_cell: int) -> str:
+def _reason(result: GateResult, records: RecordCounts | None, small_cell: int) -> str:
     if result.comparison == "is":
         return result.because
     measured, asked = write_result(result, records=records, small_cell=small_cell)

@@ -13,7 +13,7 @@ from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.decision.disclosure_rounding import downward, upward
 from tasks.decision.gates import EARLIER_COPIES
-from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
+from tasks.decision.measures import RecordCounts, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
 from tasks.decision.verdict import is_excused
 from tasks.reassessment.record import (
@@ -277,8 +277,8 @@ def written(record: Reassessment, gate: GateComparison, measured: float | None, 
         passed=False,
         because="",
     )
-    total = record.rows_in if gate.id in OF_ALL_RECORDS else record.rows
-    return write_result(result, records=total, small_cell=record.policy.small_cell)
+    counts = RecordCounts(record.rows_in, record.rows)
+    return write_result(result, records=counts, small_cell=record.policy.small_cell)
 
 
 def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[Expiry, ...]:

@@ -11,6 +11,7 @@ from tasks.decision.bodies import KeptDecision, kept_decision
 from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.record import DecisionRecord
+from tasks.request.model import Measure
 from tests.support import decoy_records, records
 
 
@@ -45,6 +46,18 @@ def test_without_a_file_or_figures_there_are_none() -> None:
     kept = kept_decision(records.validation_failed())
     assert (kept.records, kept.output_sha256, kept.risk, kept.attacks) == (None, None, None, ())
     assert all(gate.measured is None for gate in kept.gates)
+
+
+def test_shares_keep_the_records_they_refer_to_where_no_file_was_made() -> None:
+    made = records.blocked()
+    assert made.risk is not None
+    assert made.dataset.rows_out is None
+    released = made.risk.residual.prosecutor.records
+    record = made.model_copy(update={"dataset": made.dataset.model_copy(update={"rows_in": released + 50})})
+    people = {gate.id: gate.people for gate in kept_decision(record).gates}
+    assert people[Measure.TRANSPARENT_ATTACKED] == released
+    assert people[Measure.SUPPRESSED_SHARE] == record.dataset.rows_in
+    assert people[Measure.TRANSPARENT_MAXIMUM] is None
 
 
 def test_of_decoys_nothing_is_kept_and_numbers_of_people_are_rounded() -> None:

@@ -7,8 +7,9 @@ import pytest
 from tasks.assessments.measures import MEASURES, is_possible
 from tasks.core.canonical import canonical_json
 from tasks.decision.gates import ALWAYS_ON, agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
-from tasks.decision.measures import write_figure, write_pair, write_result
-from tasks.decision.record import CheckFact, GateResult, ValidationFact
+from tasks.decision.measures import RecordCounts, write_figure, write_pair, write_result
+from tasks.decision.record import CheckFact, GateResult, ValidationFact, Verdict
+from tasks.decision.verdict import decide
 from tasks.request.model import DEFAULT_GATES, LARGER_IS_BETTER, Agreement, Gate, Measure
 
 SHA = "a" * 64
@@ -215,8 +216,21 @@ def result(measure: Measure, measured: float | None, threshold: float, unit: str
     ],
 )
 def test_a_share_does_not_tell_a_small_count(share: float, records: int | None, text: str) -> None:
-    measured, asked = write_result(result(Measure.SUPPRESSED_SHARE, share, 0.05), records=records)
+    counts = RecordCounts(records, None)
+    measured, asked = write_result(result(Measure.SUPPRESSED_SHARE, share, 0.05), records=counts)
     assert (measured, asked) == (text, "at most 5%")
+
+
+def test_a_share_is_bounded_by_the_records_it_refers_to() -> None:
+    counts = RecordCounts(240, 154)
+    attacked = result(Measure.TRANSPARENT_ATTACKED, 150 / 154, 0.5)
+    assert write_result(attacked, records=counts)[0] == "over 92.86%"  # 143 of 154: 11 at least are not
+    assert (
+        write_result(result(Measure.SUPPRESSED_SHARE, 5 / 240, 0.5), records=counts)[0] == "under 4.583%"
+    )  # 11 of 240
+    verdict, reasons = decide([attacked.model_copy(update={"passed": False})], 0, records=counts)
+    assert verdict is Verdict.BLOCKED
+    assert "over 92.86% measured" in reasons[0]
 
 
 def test_a_count_is_not_told_where_it_is_small() -> None:

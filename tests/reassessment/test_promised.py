@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tasks.assessments.identity.facts import BudgetFact, ChanceFact, UncertaintyFact
-from tasks.decision.measures import write_result
+from tasks.decision.measures import RecordCounts, write_result
 from tasks.generalization.facts import LimitFact
 from tasks.generalization.game import Payoffs
 from tasks.reassessment import compare
@@ -81,7 +81,7 @@ def test_limits_are_gates_then_and_today() -> None:
     ]
     today = budget_gates(BUDGET, 2, 40, used_today(STAKES, np.array([2, 5]), np.array([4, 6])))
     assert [(gate.measured, gate.passed) for gate in today] == [(pytest.approx(3.2), False), (0.25, False), (2, False)]
-    assert write_result(today[1], records=40, small_cell=3) == ("25%", "at most 20%")
+    assert write_result(today[1], records=RecordCounts(40, 40), small_cell=3) == ("25%", "at most 20%")
     pairs = compare.compared_gates(then, today)
     assert compare.verdict_of(pairs, (), ()) is TodaysVerdict.BLOCKED
     found = reassessment(verdict=TodaysVerdict.BLOCKED, gates=pairs, rows=36, rows_in=40, small_cell=3)
