@@ -41,7 +41,7 @@ class RecordCounts(NamedTuple):
 
     @classmethod
     def of(cls, record: DecisionRecord) -> "RecordCounts":
-        """Those of a decision: without a file, of the copy that was assessed."""
+        """Counts of a decision; where no file was written, of the copy that was assessed."""
         came_in = record.dataset.rows_in
         return cls(came_in, came_in if record.risk is None else record.risk.residual.prosecutor.records)
 
