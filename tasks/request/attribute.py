@@ -416,7 +416,7 @@ class Attribute(RequestPart):
     known_probability: Probability | None = Field(
         default=None,
         description="Probability that a person's value is publicly known; where not given, 1 for a "
-        "quasi-identifier, else 0.",
+        "quasi-identifier, else 0. Of a withheld column, 0 states that nobody outside can know it.",
     )
     sensitivity: SensitivityWeights | None = Field(
         default=None,
@@ -637,8 +637,10 @@ class Attribute(RequestPart):
             fix="remove the weights, or make the attribute sensitive",
         ),
         Rule(
-            "values of a withheld column never leave, so its known_probability has no effect",
-            lambda one: one.known_probability is not None and one.role.withheld,
+            "values of a withheld column never leave: only known_probability 0 of the role withheld has an effect",
+            lambda one: (
+                one.role.withheld and one.known_probability not in ({None, 0} if one.role is Role.WITHHELD else {None})
+            ),
             "known_probability",
             got="a probability",
             fix="remove it, or correct the role",

@@ -16,7 +16,7 @@ from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Events, Prepared
 from tasks.microdata.persons import distinct_values
 from tasks.microdata.withheld import DATE_PARTS, with_date_parts
-from tasks.request.model import NUMERIC, Measure, ReleaseRequest
+from tasks.request.model import NUMERIC, Measure, ReleaseRequest, Role
 
 Rows = NDArray[np.intp]
 
@@ -115,12 +115,27 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
             masked=name in masked.names,
             numeric=request.attributes[name].type in NUMERIC and _complete(prepared, name),
             excused=str(request.attributes[name].excused or ""),
-            findings=tuple(one for one in found[name] if name not in request.dated or one.sign is not Sign.UNIQUE),
+            findings=tuple(
+                one.model_copy(update={"knowable": _knowable(request, one)})
+                for one in found[name]
+                if name not in request.dated or one.sign is not Sign.UNIQUE
+            ),
         )
         for name in request.delivered
         if name in columns
     )
     return ColumnsFact(columns=(*released, *_linking(request, prepared)))
+
+
+def _knowable(request: ReleaseRequest, finding: ColumnFinding) -> bool:
+    """Whether a finding is on a withheld column of which the request does not state that nobody can know it."""
+    if finding.sign not in (Sign.TELLS, Sign.TOLD):
+        return False
+    withheld = {
+        name for name, one in request.attributes.items() if one.role is Role.WITHHELD and one.known_probability != 0
+    }
+    # A date is revealed as a whole or by a part, such as “year of visit”.
+    return any(other in withheld or other.partition(" of ")[2] in withheld for other in finding.others)
 
 
 def _linking(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact]:

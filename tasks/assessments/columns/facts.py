@@ -33,6 +33,11 @@ class ColumnFinding(Fact):
     others: tuple[str, ...] = Field(default=(), description="Quasi-identifiers, withheld or listed columns.")
     table: str = Field(default="", description="Table of people that has the column.")
     share: float = Field(default=1.0, description="Share of information or records, to hundredths.")
+    knowable: bool = Field(
+        default=False,
+        description="Whether it reveals a withheld column that outsiders may know: no gate measures a risk by that, "
+        "so that no reason excuses it.",
+    )
 
     @property
     def sentence(self) -> str:
@@ -90,6 +95,10 @@ class ColumnFact(Fact):
         )
         if any(one.sign is Sign.LISTED and one.others == (name,) for one in self.findings):
             return f"make {name} a quasi-identifier with a hierarchy", excuse
+        known = sorted({other for one in self.findings if one.knowable for other in one.others})
+        if known:
+            unknown = f"state “known_probability: 0” under {' and '.join(known)} if nobody outside can know it"
+            return (unknown if self.excused else f"{unknown}, and {excuse}",)
         if {one.sign for one in self.findings} == {Sign.UNIQUE} and self.numeric and not self.masked:
             return f"mask {name} (masking: attributes: [{name}], method: individual-ranking, k: 5)", excuse
         return (excuse,)
@@ -106,10 +115,12 @@ class ColumnsFact(Fact):
 
     @property
     def unplaced(self) -> tuple[ColumnFact, ...]:
-        """Revealing columns that nobody has excused; one of a set that is excused excuses the set."""
+        """Revealing columns that nobody has excused, or can; one of a set that is excused excuses the set."""
         excused = {one.name for one in self.columns if one.excused}
         return tuple(
-            one for one in self.columns if any(excused.isdisjoint(finding.columns) for finding in one.findings)
+            one
+            for one in self.columns
+            if any(finding.knowable or excused.isdisjoint(finding.columns) for finding in one.findings)
         )
 
     def telling(self, quasi_identifiers: Iterable[str]) -> tuple[tuple[tuple[str, ...], str], ...]:
