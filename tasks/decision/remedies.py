@@ -5,7 +5,7 @@ Nothing is tried here, so that the first page and the terminal have it at once; 
 
 from collections.abc import Iterator, Sequence
 
-from tasks.decision.gates import AGREEMENT_IN_FORCE, STAGES_FINISHED, VALIDATION_PASSED
+from tasks.decision.gates import AGREEMENT_IN_FORCE, EARLIER_COPIES, STAGES_FINISHED, VALIDATION_PASSED
 from tasks.decision.record import DecisionRecord, GateResult
 from tasks.request.model import NUMERIC, Measure, Role
 
@@ -13,6 +13,8 @@ _CONDITIONS = {
     VALIDATION_PASSED: "Correct the data, or withhold the columns that failed a check.",
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
     STAGES_FINISHED: "Remove the cause that a stage did not finish, and release again.",
+    EARLIER_COPIES: "Where another copy was never delivered, or is destroyed, an officer may revoke it (releasegate "
+    "revoke); a request whose purpose says so is a new one and is decided anew, while this one stays decided.",
 }
 
 

@@ -176,10 +176,18 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
     kept = delivered.kept
     missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
     if missing:
-        raise _not_pooled(delivered, f"its {', '.join(missing)}", "a population without")
+        raise _not_pooled(
+            delivered,
+            f"its quasi-identifiers {', '.join(missing)} in this one too",
+            "neither the data nor the population with them",
+        )
     leaves = leaves_in(kept, ground.hierarchies, ground.population.codes)
     if (leaves.max(axis=0, initial=-1) < 0).any():
-        raise _not_pooled(delivered, "the values of its quasi-identifiers", "others, such as another way to write them")
+        raise _not_pooled(
+            delivered,
+            "the values of its quasi-identifiers in this one too",
+            "others, such as another way to write them",
+        )
     rows, order = delivered.rows(tuple(kept.hierarchies), kept.axis_labels)
     real = order < len(kept.people)
     return _laid(kept, (rows[real], kept.people[order[real]]), ground, leaves, memory_limit)
@@ -236,7 +244,8 @@ def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
     return StageFailed(
         "a release cannot be pooled with this one",
         where=f"release {delivered.record.release_id[:12]} to {delivered.record.recipient.id}",
-        expected=f"a population that has {expected}",
+        expected=expected,
         got=got,
-        fix="name a population with the quasi-identifiers of all of them with --under",
+        fix="release the same quasi-identifiers in both, or revoke a copy that was never delivered or is destroyed; to "
+        "re-assess, name a population that has all of them (--under)",
     )
