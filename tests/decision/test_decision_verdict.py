@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.decision.gates import ALWAYS_ON, judge_gates
+from tasks.decision.measures import RecordCounts
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.verdict import decide, lapsed, validity
 from tasks.request.model import LARGER_IS_BETTER, Gate, Measure
@@ -66,7 +67,7 @@ def test_each_failed_gate_gives_a_reason_in_plain_words() -> None:
         Measure.SUPPRESSED_SHARE: 2 / 1000,
     }
     results = (*ALWAYS[1:], *judge_gates(gates, figures), condition("validation.passed", False))
-    assert decide(results, 0, records=1000) == (
+    assert decide(results, 0, records=RecordCounts(1000, 1000)) == (
         Verdict.BLOCKED,
         (
             "Highest risk of a record from an informed recipient: 0.125 measured; at most 0.09 allowed.",
