@@ -65,6 +65,7 @@ def in_use(root: Path) -> Iterator[None]:
     begun, its_end = Pipe(duplex=False)
     process = forked(write_on, root, its_end)
     process.start()
+    its_end.close()
     try:
         begun.recv()
         yield

@@ -4,6 +4,7 @@ They are forked from a process that has imported what they need and started no t
 may wait for ever for a lock that a thread of some library held: Python 3.12 and later warn of it.
 """
 
+import os
 from collections.abc import Callable
 from multiprocessing import forkserver, popen_forkserver
 from multiprocessing.context import ForkServerProcess
@@ -24,8 +25,14 @@ class _Process(ForkServerProcess):
 
 
 def forked(call: Callable[..., None], *arguments: object) -> ForkServerProcess:
-    """A process that makes a call of a module's function; its exit code is 1 where that raises."""
-    return _Process(target=call, args=arguments, daemon=True)
+    """A process with this one's environment that calls a module's function; its exit code is 1 where that raises."""
+    return _Process(target=_called, args=(dict(os.environ), call, *arguments), daemon=True)
+
+
+def _called(environment: dict[str, str], call: Callable[..., None], *arguments: object) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    call(*arguments)
 
 
 def exit_code(call: Callable[..., None], *arguments: object) -> int | None:
