@@ -133,10 +133,8 @@ def init(
             "\nwritten:",
             *(f"  {path}" for path in written),
             *(_question(draft.person) if not tables and asking is None else ()),
-            f"\nNext: {f'fill in {written[0].name}, then ' if draft.blanks else ''}run "
-            f"`releasegate check {named}`. "
-            "Policy and population must be enrolled: the first release of a workspace does so with "
-            f"`releasegate release {named} --enrol`.",
+            f"\nNext: {f'fill in {written[0].name}, then ' if draft.blanks else ''}run `releasegate check {named}`, "
+            f"then `releasegate release {named} --enrol` (a new workspace enrols policy and population).",
         ],
         as_json=as_json,
     )
