@@ -11,16 +11,15 @@ from tasks.draft.stated import STATED
 from tasks.request.model import Role
 
 LETTERS: Mapping[str, tuple[Role, str]] = {
-    "q": (Role.QUASI, "others may know it: leaves in groups"),
+    "q": (Role.QUASI, "others may know it, secret or not: leaves in groups"),
     "s": (Role.SENSITIVE, "secret, nobody outside knows it: leaves as it is"),
     "i": (Role.INSENSITIVE, "harmless, nobody outside knows it: leaves as it is"),
-    "k": (Role.SENSITIVE, "secret, some outside may know it: leaves, often blocked"),
     "w": (Role.WITHHELD, "does not leave; d if it names a person"),
     "d": (Role.DIRECT, ""),
 }
 """What may become of a column; what is meant with another letter has no words."""
-UNKNOWN, KNOWN = "si", "k"
-"""Letters that say whether somebody outside knows the values."""
+UNKNOWN = "si"
+"""Letters that say that nobody outside knows the values."""
 _LEAVES = {
     Role.QUASI: "in groups",
     Role.TEXT: "redacted",

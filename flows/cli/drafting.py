@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from flows.cli.asking import BACK, LEFT, NONE, WHY, Asking
-from flows.cli.changes import KNOWN, LETTERS, UNKNOWN, read_changes, shown_columns
+from flows.cli.changes import LETTERS, UNKNOWN, read_changes, shown_columns
 from flows.cli.levels import shown_levels
 from flows.cli.output import table
 from tasks.core.errors import ReleasegateError
@@ -36,7 +36,7 @@ _MORE: Mapping[str, tuple[str, str]] = {
     "5": ("recipients", "another recipient"),
 }
 """Terms that are asked for only then."""
-_TELLS = "The gate withholds what tells of people, unless somebody states why it may leave."
+_GROUPED = "q"
 _SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
 SMALL_CELL = Policy(id="default", version="1").small_cell
 """Smallest count of people that is shown before a policy says otherwise."""
@@ -206,29 +206,32 @@ class Dialogue:
         return now._known(made)
 
     def _excused(self, name: str, found: Suggestion) -> "Dialogue":
-        """Ask who lets a column leave that tells of people all the same."""
+        """Ask who lets a column leave that tells of people all the same, or whether it leaves in groups."""
         place: Location = ("attributes", "any", "excused")
         line = Line("", ((*place, "because"), (*place, "by")), 2)
-        told = "; ".join(reason for reason in found.reasons if reason != STATED)
-        self.asking.say(told)
+        groups = "" if found.of_row else f" {_GROUPED}: in groups;"
+        self.asking.say("; ".join(reason for reason in found.reasons if reason != STATED))
         given = self.asking.text(
-            f"why {name} may leave all the same; who decides that (Enter: it does not)", _TELLS, wrong=line.problem
+            f"{name}: Enter: it does not leave;{groups} or why it may leave as it is; who decides that",
+            "The gate withholds what tells of people, unless somebody states why it may leave. Where it reveals what "
+            "was generalized, groups count as smaller even so.",
+            wrong=lambda text: "" if groups and text == _GROUPED else line.problem(text),
         )
         if given == LEFT:
             return self
+        if given == _GROUPED:
+            return replace(self, stated=replace(self.stated, roles={**self.stated.roles, name: Role.QUASI}))
         because, by = line.read(given).values()
         excuse = json.dumps({"by": by, "because": because}, ensure_ascii=False)
         return replace(self, stated=replace(self.stated, excused={**self.stated.excused, name: excuse}))
 
     def _known(self, made: Mapping[str, str]) -> "Dialogue":
         """The statements on what somebody outside knows, of columns that leave as they are."""
-        known: dict[Location, Answer] = {}
-        for place, name, one in _placed(self.draft):
-            letter = made.get(name, "-")
-            if letter in UNKNOWN and not one.role.withheld:
-                known[(*place, "known_probability")] = 0
-            elif letter in KNOWN and one.of_row and not one.role.withheld:
-                known[(*place, "known_probability")] = 1
+        known = {
+            (*place, "known_probability"): 0
+            for place, name, one in _placed(self.draft)
+            if made.get(name, LEFT) in tuple(UNKNOWN) and not one.role.withheld and one.role is not Role.QUASI
+        }
         return replace(self, answers={**self.answers, **known})
 
     def _terms(self, draft: Draft) -> Draft:

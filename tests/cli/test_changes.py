@@ -24,7 +24,7 @@ COLUMNS = {name: column(name) for name in ("age", "flc.grp", "a-b", "with space"
         ("1=s", {"age": "s"}),
         ("1-3=q", dict.fromkeys(("age", "flc.grp", "a-b"), "q")),
         ("flc.grp, a-b = S; 1=w", {"flc.grp": "s", "a-b": "s", "age": "w"}),
-        ("with space=i x,y=k", {"with space": "i", "x,y": "k"}),
+        ("with space=i x,y=w", {"with space": "i", "x,y": "w"}),
         ("1,5=d", {"age": "d", "x,y": "d"}),
         ("1-6=s 2=w", {name: "w" if name == "flc.grp" else "s" for name in COLUMNS}),
         ("", {}),

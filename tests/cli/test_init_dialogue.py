@@ -78,7 +78,7 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
     words = " ".join(session.shown.split())
     for told in (
         f"too few: the file has {ROWS} people",
-        "no such letter: x; there are q, s, i, k, w, d",
+        "no such letter: x; there are q, s, i, w, d",
         "no such column: 9; a name, or a number from 1 to 5",
         "no such column: group; a name, or a number from 1 to 5",
         "not clear; columns, “=” and a letter, such as 4-6,9=s 12=w",
@@ -261,17 +261,24 @@ def test_a_table_of_counts_and_two_recipients(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path) -> None:
-    """Two columns follow from the age, so that they are withheld unless somebody says why not, as of one of them."""
-    lines = ["visit_id,age,sex,grouping,batch,flag"]
-    lines += [f"v{row},{20 + row % 40},{'FM'[row % 2]},g{row % 40},b{row % 40},{row * row % 3}" for row in range(ROWS)]
+    """Three columns follow from the age: one is excused, one left withheld, one leaves in groups."""
+    lines = ["visit_id,age,sex,grouping,batch,lot,flag"]
+    for row in range(ROWS):
+        place = row % 40
+        lines.append(f"v{row},{20 + place},{'FM'[row % 2]},g{place},b{place},l{place},{row * row % 3}")
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    answers = ["", "", "4-6=i", "It is public", "It is public; Dana Whitfield", "", *TERMS, ""]
+    answers = ["", "", "4-7=i", "It is public", "It is public; Dana Whitfield", "", "q", *TERMS, ""]
     session = in_terminal(["init", "visits.csv"], answers, tmp_path)
     assert session.code == 0, session.shown
     attributes = load_request(tmp_path / "request.yaml").request.attributes
     assert str(attributes["grouping"].excused) == "Dana Whitfield: It is public"
-    roles = [(attributes[name].role, attributes[name].known_probability) for name in ("grouping", "batch", "flag")]
-    assert roles == [(Role.INSENSITIVE, 0), (Role.UNREVIEWED, None), (Role.INSENSITIVE, 0)]
+    stated = [attributes[name] for name in ("grouping", "batch", "lot", "flag")]
+    assert [(one.role, one.known_probability) for one in stated] == [
+        (Role.INSENSITIVE, 0),
+        (Role.UNREVIEWED, None),
+        (Role.QUASI, None),
+        (Role.INSENSITIVE, 0),
+    ]
     assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
 
 
@@ -308,18 +315,17 @@ def test_a_file_in_latin_1_with_semicolons_takes_a_dozen_answers(tmp_path: Path)
     study.insert(0, "Patientennummer", [f"P{row * 7919 % 10007:05}" for row in range(len(study))])
     study.to_csv(tmp_path / "studie.csv", sep=";", decimal=",", index=False, encoding="latin-1")
     # S2 is nearly unique, and nobody says why it may leave.
-    answers = ["", "100.000", "y", "S10=s", "5-11=s BMI,S1=k 4=k", "", *TERMS, ""]
+    answers = ["", "100.000", "y", "S10=s", "5-11=s BMI,S1=q", "", *TERMS, ""]
     session = in_terminal(["init", "studie.csv"], answers, tmp_path)
     assert (session.code, len(session.asked) <= 14) == (0, True), session.shown
     request = load_request(tmp_path / "request.yaml").request
     assert (request.dataset.delimiter, request.dataset.encoding, request.dataset.decimal) == (";", "cp1252", ",")
     assert request.dataset.record_id == "Patientennummer"
-    assert request.quasi_identifiers == ("Alter", "Geschlecht")
-    assert request.attributes["BMI"].role is Role.SENSITIVE
-    known = {one: request.attributes[one].known_probability for one in ("BMI", "Blutdruck", "S1", "S3", "S4", "S6")}
-    assert known == {"BMI": None, "Blutdruck": 0, "S1": None, "S3": 0, "S4": 0, "S6": 0}
+    assert request.quasi_identifiers == ("Alter", "Geschlecht", "BMI", "S1")
+    known = {one: request.attributes[one].known_probability for one in ("BMI", "Blutdruck", "S2", "S3", "S4", "S6")}
+    assert known == {"BMI": None, "Blutdruck": 0, "S2": None, "S3": 0, "S4": 0, "S6": 0}
     text = (tmp_path / "request.yaml").read_text("utf-8")
-    assert "# Mask numbers, unless nobody can know them (known_probability: 0): BMI, S1, S2.\n" in text
+    assert "# Mask numbers, unless nobody can know them (known_probability: 0): S2.\n" in text
     assert len(text.splitlines()) <= 60
     checked = releasegate_here("check", tmp_path / "request.yaml")
     assert checked.returncode == 0, checked.stderr
