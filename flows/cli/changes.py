@@ -32,7 +32,6 @@ _UNSAID = frozenset({UNCLEAR, MANY_VALUES, QUANTITY, STATED})
 """Reasons that the number of values shows, or that are none."""
 _MEASURED = re.compile(r"(reveals .+?)( exactly for |: ).*")
 _CHANGE = re.compile(r"(\S.*?)=([a-z])(?=[\s,;]|\Z)[\s,;]*", re.IGNORECASE)
-_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
 
 
 def shown_columns(columns: Mapping[str, Suggestion], doubtful: frozenset[str]) -> list[Block]:
@@ -59,7 +58,7 @@ def _cells(one: Suggestion, *, doubtful: bool) -> tuple[str, str, str]:
 def read_changes(text: str, columns: Mapping[str, Suggestion]) -> tuple[dict[str, str], str]:
     """Letters by column, and what is wrong with the line, empty where nothing is.
 
-    Columns are named, or numbered as they are shown; “4-6” are three, “4,5,6” too.
+    Columns are named, or numbered as they are shown; “4-6” are three of them, as “4,5,6” are.
     """
     line = re.sub(r"\s*([=,])\s*", r"\1", text.strip())
     names, made, end = [*columns], dict[str, str](), 0
@@ -84,9 +83,12 @@ def read_changes(text: str, columns: Mapping[str, Suggestion]) -> tuple[dict[str
 
 
 def _named(part: str, names: Sequence[str]) -> list[str]:
-    """The columns of a name, a number or a range of numbers; none where there is no such one."""
-    if part in names:
-        return [part]
-    span = _RANGE.fullmatch(part)
-    first, last = (int(span[1]), int(span[2])) if span else (int(part), int(part)) if part.isdecimal() else (0, 0)
-    return list(names[first - 1 : last]) if 1 <= first <= last <= len(names) else []
+    """The columns of a name, a number, or a range of either; none where there is no such one."""
+    numbers = {str(number): name for number, name in enumerate(names, 1)} | {name: name for name in names}
+    if part in numbers:
+        return [numbers[part]]
+    for dash in re.finditer("-", part):
+        first, last = numbers.get(part[: dash.start()]), numbers.get(part[dash.end() :])
+        if first is not None and last is not None:
+            return list(names[names.index(first) : names.index(last) + 1])
+    return []

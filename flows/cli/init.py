@@ -102,6 +102,7 @@ def init(
     ]
     named = " ".join([str(written[0]), *_roots(named_files, folder)])
     of_people = people is not None or draft.person is not None
+    first = f"fill in {written[0].name}, run `releasegate check {named}`, then " if draft.blanks else ""
     shown: list[Block] = [
         *table("", ("column", "role", "why"), rows),
         *(f"{one.place.table}: {'; '.join(one.place.reasons)}" for one in tables if one.place.reasons),
@@ -133,8 +134,7 @@ def init(
             "\nwritten:",
             *(f"  {path}" for path in written),
             *(_question(draft.person) if not tables and asking is None else ()),
-            f"\nNext: {f'fill in {written[0].name}, then ' if draft.blanks else ''}run `releasegate check {named}`, "
-            f"then `releasegate release {named} --enrol` (a new workspace enrols policy and population).",
+            f"\nNext: {first}run `releasegate release {named} --enrol` (a new workspace enrols policy and population).",
         ],
         as_json=as_json,
     )

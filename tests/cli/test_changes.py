@@ -27,6 +27,8 @@ COLUMNS = {name: column(name) for name in ("age", "flc.grp", "a-b", "with space"
         ("with space=i x,y=w", {"with space": "i", "x,y": "w"}),
         ("1,5=d", {"age": "d", "x,y": "d"}),
         ("1-6=s 2=w", {name: "w" if name == "flc.grp" else "s" for name in COLUMNS}),
+        ("age-3=i", dict.fromkeys(("age", "flc.grp", "a-b"), "i")),
+        ("a-b-with space=i", {"a-b": "i", "with space": "i"}),
         ("", {}),
     ],
 )

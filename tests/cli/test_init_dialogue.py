@@ -168,7 +168,7 @@ def test_enter_leaves_blanks_and_takes_the_defaults_shown(tmp_path: Path) -> Non
     left = (tmp_path / "request.yaml").read_text("utf-8").splitlines()
     assert [one for one in asked if one not in left] == ["  diagnosis: {role: unreviewed} # “diagnosis”; 4 values"]
     assert [one for one in left if one not in asked] == ["  diagnosis: {role: sensitive} # “diagnosis”; 4 values"]
-    assert "fill in request.yaml, then run" in session.shown
+    assert "fill in request.yaml, run `releasegate check" in session.shown
 
 
 @pytest.mark.parametrize(
@@ -301,8 +301,8 @@ def test_the_next_command_names_the_folder_of_data_elsewhere(tmp_path: Path) -> 
     found = re.search(r"run\s+`releasegate ([^`]+)`", session.shown)
     assert found is not None, session.shown
     arguments = found[1].split()
-    assert arguments == ["check", "out/request.yaml", "--root", "."]
-    assert in_terminal(arguments, [], tmp_path).code == 0
+    assert arguments == ["release", "out/request.yaml", "--root", ".", "--enrol"]
+    assert in_terminal(["check", *arguments[1:-1]], [], tmp_path).code == 0
 
 
 @pytest.mark.slow
