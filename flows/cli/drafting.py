@@ -4,7 +4,7 @@ Choices that change what is drafted come first: rows, people, roles. Nothing is 
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,9 @@ _MORE: Mapping[str, tuple[str, str]] = {
 }
 """Terms that are asked for only then."""
 _GROUPED = "q"
-_SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
+_SIZE, _POLICY, _PRESENCE = ("population", "size"), ("policy",), ("policy", "presence")
+_DEFAULT = "default/1"
+"""Policy of a draft that names none."""
 SMALL_CELL = Policy(id="default", version="1").small_cell
 """Smallest count of people that is shown before a policy says otherwise."""
 
@@ -57,6 +59,10 @@ class Dialogue:
     answers: Mapping[Location, Answer] = field(default_factory=dict)
     decimal: str = "."
     """Decimal mark of the file, with which people write numbers."""
+    policies: Sequence[str] = ()
+    """Policies that are enrolled in the workspace, as ID/VERSION; one of them is drafted unless it is the default."""
+    requester: str = LEFT
+    """Id of the person who holds the dialogue, where they are enrolled."""
     numbered: Source | None = None
     """A copy of the file whose records are numbered, where a person has asked for one."""
 
@@ -68,7 +74,7 @@ class Dialogue:
     def _held(self) -> tuple[Draft, Source | None]:
         self.asking.say(_INTRODUCTION)
         begun = replace(self, decimal=str(self.draft.form.get("decimal", self.decimal)))
-        settled = begun._rows()._numbers()._people()._presence()._roles()
+        settled = begun._rows()._numbers()._people()._policy()._presence()._roles()
         self.check(settled.draft)
         draft = settled._terms(settled.draft)
         self.asking.say("".join(settled._assumed()))
@@ -76,8 +82,11 @@ class Dialogue:
 
     def _assumed(self) -> Iterator[str]:
         """What was not asked, of which the draft has the stricter."""
-        yield "Not asked: the default gates judge"
-        yield "." if self._has_people else "; others know who is in the file, its own population."
+        policy = self.answers.get(_POLICY)
+        yield f"Not asked: {f'the policy {policy} judges' if policy else 'the default gates judge'}"
+        if not self._has_people:
+            yield "; the file is its own population" + ", and others know who is in it" * (not policy)
+        yield "."
         if self.numbered is not None:
             yield f" No column names each record, so {self.numbered.path} numbers them: keep it as safe as the file."
 
@@ -155,7 +164,23 @@ class Dialogue:
             return replace(self, population=found[-1])
         return replace(self, answers={**self.answers, _SIZE: number})
 
+    def _policy(self) -> "Dialogue":
+        """Take the policy that is enrolled, or ask which; dates and text of rows need gates of their own."""
+        further = self.draft.further
+        if not {*self.policies} - {_DEFAULT} or further.having("date") or further.having("text"):
+            return self
+        named, *others = self.policies
+        if others:
+            named = self.asking.text(
+                f"policy, of {', '.join(self.policies)}; Enter: {_DEFAULT}",
+                "These are enrolled: their gates judge, and they say whether others know who is in the file.",
+                wrong=lambda text: "" if text in self.policies else f"there are {', '.join(self.policies)}",
+            )
+        return self if named in (LEFT, _DEFAULT) else replace(self, answers={**self.answers, _POLICY: named})
+
     def _presence(self) -> "Dialogue":
+        if _POLICY in self.answers:
+            return self  # it tells
         if not self._has_people:
             return self  # the file is the population, so that others know who is in it
         known = self.asking.confirmed(
@@ -309,8 +334,11 @@ class Dialogue:
             return "another recipient has this id" if again else problem_of(one.place, answer)
 
         question = one.words.hint + (f" ({_column(one.place)})" if "attributes" in one.place else "")
-        default = Path(self.draft_path).name.partition(".")[0] if one.place == ("title",) else LEFT
-        text = self.asking.text(question, one.words.why, default=default, wrong=wrong)
+        defaults: Mapping[Location, str] = {
+            ("title",): Path(self.draft_path).name.partition(".")[0],
+            ("requested_by",): self.requester,
+        }
+        text = self.asking.text(question, one.words.why, default=defaults.get(one.place, LEFT), wrong=wrong)
         return None if text == LEFT else read_answer(one.place, text, self.decimal)
 
     @property

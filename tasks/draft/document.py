@@ -68,8 +68,8 @@ class Given:
     """What people have answered."""
 
     answers: Answers = field(default_factory=dict)
-    """Beside those to questions, ``population.size`` where the file is a sample, ``policy.presence``, and the
-    ``known_probability`` of numbers."""
+    """Beside those to questions, ``population.size`` where the file is a sample, ``policy`` where it is an enrolled one
+    and ``policy.presence`` where not, and the ``known_probability`` of columns."""
     recipients: int = 1
 
 
@@ -151,6 +151,7 @@ def compose(
         "population": population,
         "size": given.answers.get(("population", "size")),
         "unknown": given.answers.get(("policy", "presence")) == "unknown",
+        "named": given.answers.get(("policy",)),
         "recipients": given.recipients,
         "lacks": [] if population is None else population.get("lacks", ()),
         "further": further,

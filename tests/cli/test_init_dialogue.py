@@ -283,6 +283,39 @@ def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path) -> None:
+    visits(tmp_path)
+    first = in_terminal(["init", "visits.csv", "-o", "first"], ["", "", "", *TERMS, ""], tmp_path)
+    assert first.code == 0, first.shown
+    request = tmp_path / "first" / "request.yaml"
+    own = request.read_text("utf-8").replace('{id: default, version: "1"}', '{id: clinic, version: "2026.1"}')
+    request.write_text(own, "utf-8")
+    workspace = ["--workspace", "workspace"]
+    assert in_terminal(["enrol", "request", "first/request.yaml", "--root", ".", *workspace], [], tmp_path).code == 0
+    answers = ["", "", "4=i", "", "", *TERMS[2:], ""]
+    again = in_terminal(["init", "visits.csv", "-o", "again"], answers, tmp_path)
+    assert again.code == 0, again.shown
+    assert "the policy clinic/2026.1 judges" in " ".join(again.shown.split())
+    text = (tmp_path / "again" / "request.yaml").read_text("utf-8")
+    assert "\npolicy: clinic/2026.1 # enrolled\n" in text
+    assert "\nrequested_by: dana.whitfield\n" in text
+    assert "\ntitle: visits\n" in text
+    assert in_terminal(["check", "again/request.yaml", "--root", "."], [], tmp_path).code == 0
+
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    policy = folder / "strict.yaml"
+    policy.write_text('id: strict\nversion: "1"\n', "utf-8")
+    made = in_terminal(["enrol", "policy", policy, "--as", "dana.whitfield"], [], tmp_path)
+    assert made.code == 0, made.shown
+    answers = ["", "", "lax/1", "strict/1", "4=i", "", "", *TERMS[2:], ""]
+    chosen = in_terminal(["init", "visits.csv", "-o", "chosen"], answers, tmp_path)
+    assert chosen.code == 0, chosen.shown
+    assert "there are clinic/2026.1, strict/1" in " ".join(chosen.shown.split())
+    assert "\npolicy: strict/1 # enrolled\n" in (tmp_path / "chosen" / "request.yaml").read_text("utf-8")
+
+
+@pytest.mark.slow
 def test_the_form_is_asked_for_where_the_bytes_leave_it_open(tmp_path: Path) -> None:
     days = ["01/02/2024", "03/04/2024", "05/06/2024", "07/08/2024"]
     lines = ["visit_id,seen,sex", *(f"v{row},{days[row % 4]},{'FM'[row % 2]}" for row in range(ROWS))]
