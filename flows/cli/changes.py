@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from flows.cli.output import table
 from reports.document import Block
 from tasks.draft.document import in_short
-from tasks.draft.roles import IN_LABEL, MANY_VALUES, QUANTITY, UNCLEAR, Suggestion
+from tasks.draft.roles import IN_LABEL, MANY_VALUES, MAYBE_QUANTITY, QUANTITY, UNCLEAR, Suggestion
 from tasks.draft.stated import STATED
 from tasks.request.model import Role
 
@@ -28,7 +28,7 @@ _LEAVES = {
     Role.WITHHELD: "no",
     Role.UNREVIEWED: "? no",
 }
-_UNSAID = frozenset({UNCLEAR, MANY_VALUES, QUANTITY, STATED})
+_UNSAID = frozenset({UNCLEAR, MANY_VALUES, QUANTITY, MAYBE_QUANTITY, STATED})
 """Reasons that the number of values shows, or that are none."""
 _MEASURED = re.compile(r"(reveals .+?)( exactly for |: ).*")
 _CHANGE = re.compile(r"(\S.*?)=([a-z])(?=[\s,;]|\Z)[\s,;]*", re.IGNORECASE)
