@@ -70,9 +70,9 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
     beside = [one for one in record.fields if one.released and one.role in (Role.SENSITIVE, Role.INSENSITIVE)]
     known = [one for one in beside if one.known_probability != 0] if ids & _BY_COLUMNS else []
     causes = {
-        "reveals generalized values": [*revealing],
-        "counts as known to others": [one.name for one in known],
-        "a class shares its values": _shared(record) if ids & _BY_CLASSES else [],
+        "generalized values are revealed": [*revealing],
+        "others are taken to know the values": [one.name for one in known],
+        "a class shares values": _shared(record) if ids & _BY_CLASSES else [],
     }
     names = [*dict.fromkeys(name for found in causes.values() for name in found)]
     if not names:
@@ -80,8 +80,11 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
             yield "Classes share sensitive values: withhold these, or give them in wider groups."
         return
     every = all(gate.id in _OF_COLUMNS or (gate.columns and _passes_alone(gate)) for gate in closed)
-    told = "; ".join(cause + f": {', '.join(found)}" * (found != names) for cause, found in causes.items() if found)
-    yield f"Withhold {', '.join(names)} (role: withheld){' to open all closed gates' if every else ''} ({told})."
+    told = [cause + f" ({', '.join(found)})" * (found != names) for cause, found in causes.items() if found]
+    yield (
+        f"Withhold {', '.join(names)} (role: withheld){' to open all closed gates' if every else ''}. "
+        f"Cause{'s' * (len(told) > 1)}: {'; '.join(told)}."
+    )
     grouped = [*dict.fromkeys([*revealing, *(one.name for one in known)])]
     unstated = [one.name for one in known if one.known_probability is None and one.name not in revealing]
     ways = []

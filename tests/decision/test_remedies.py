@@ -30,7 +30,7 @@ def test_columns_that_may_be_known_are_named_first_and_those_that_nobody_knows_a
     found = remedies(
         _closed(record, "sequential.maximum_risk", "linkage.masked_share", **dict.fromkeys(names) | {names[0]: 0})
     )
-    assert found[0] == f"Withhold {', '.join(names[1:])} (role: withheld) (counts as known to others)."
+    assert found[0] == f"Withhold {', '.join(names[1:])} (role: withheld). Cause: others are taken to know the values."
     assert "state “known_probability: 0” for what nobody outside can know of them" in found[1]
     assert found[2:] == ("A higher penalty or a higher rate of detection in the agreement deters repeated attempts.",)
 
@@ -59,7 +59,8 @@ def test_numbers_are_written_as_a_request_takes_them_and_masked_ones_are_not_to_
         if one.name in treatments
     )
     assert remedies(records.changed(record, fields=fields)) == (
-        f"Withhold {first}, {second} (role: withheld) to open all closed gates (counts as known to others).",
+        f"Withhold {first}, {second} (role: withheld) to open all closed gates. Cause: others are taken to know "
+        "the values.",
         "Or, in place of withholding: make quasi-identifiers with hierarchies of them; mask numbers that somebody can "
         f"know, in large groups (“masking: [{{attributes: [{second}], method: mdav, k: 200}}]”); take a larger k for "
         f"{first}, which is not enough as masked.",
@@ -75,7 +76,7 @@ def test_columns_that_raise_a_figure_are_named_and_larger_groups_only_where_thes
     raised = gate.model_copy(update={"threshold": 0.09, "measured": 1.0, "alone": alone, "columns": ("futime",)})
     first, second, *rest = remedies(records.changed(record, gates=(raised,)))
     opened = "" if larger else " to open all closed gates"
-    assert first == f"Withhold futime (role: withheld){opened} (reveals generalized values)."
+    assert first == f"Withhold futime (role: withheld){opened}. Cause: generalized values are revealed."
     assert second == "Or, in place of withholding: make quasi-identifiers with hierarchies of them."
     assert [one.startswith("Larger groups") for one in rest] == [True] * larger
 
@@ -127,8 +128,8 @@ def test_one_change_takes_back_all_columns_that_close_gates_and_says_why_each_do
     linkage, unplaced = record.gates
     gates = (linkage, unplaced.model_copy(update={"columns": (first,)}))
     assert remedies(records.changed(record, fields=fields, gates=gates)) == (
-        f"Withhold {first}, {second} (role: withheld) to open all closed gates (reveals generalized values: {first}; "
-        f"counts as known to others: {second}).",
+        f"Withhold {first}, {second} (role: withheld) to open all closed gates. Causes: generalized values are "
+        f"revealed ({first}); others are taken to know the values ({second}).",
         "Or, in place of withholding: make quasi-identifiers with hierarchies of them; state “known_probability: 0” "
         f"for what nobody outside can know of {second}.",
     )
