@@ -16,9 +16,9 @@ from reports.terminal import show
 
 Result = TypeVar("Result")
 LEFT = ""
-"""What a question that is left open gives."""
+"""Answer to a question that is left open."""
 BACK, NONE, WHY = "<", "-", "?"
-"""What a person types to go back, to refuse a default, and to be told the reason."""
+"""Answers that go back, refuse a default, and ask for the reason."""
 
 
 class _WentBackError(Exception):

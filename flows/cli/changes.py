@@ -17,7 +17,7 @@ LETTERS: Mapping[str, tuple[Role, str]] = {
     "w": (Role.WITHHELD, "does not leave; d if it names a person"),
     "d": (Role.DIRECT, ""),
 }
-"""What may become of a column; what is meant with another letter has no words."""
+"""Roles that a person may give a column, by letter; one that is explained with another letter has no words."""
 UNKNOWN = "si"
 """Letters that say that nobody outside knows the values."""
 _LEAVES = {

@@ -81,7 +81,7 @@ class Dialogue:
         return draft, settled.numbered
 
     def _assumed(self) -> Iterator[str]:
-        """What was not asked, of which the draft has the stricter."""
+        """Choices that nobody was asked for: the draft has the stricter one."""
         policy = self.answers.get(_POLICY)
         yield f"Not asked: {f'the policy {policy} judges' if policy else 'the default gates judge'}"
         if not self._has_people:

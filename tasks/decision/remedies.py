@@ -99,7 +99,7 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
 
 
 def _masked(known: Sequence[FieldFact]) -> Iterator[str]:
-    """How numbers that somebody can know may be masked; it does not keep what is sensitive of them from being told."""
+    """Maskings of numbers that somebody can know; they do not keep sensitive values from being disclosed."""
     masked = [one.name for one in known if one.treatment.startswith("masked")]
     if numbers := [one.name for one in known if one.type in NUMERIC and one.name not in masked]:
         written = f"masking: [{{attributes: [{', '.join(numbers)}], method: mdav, k: 200}}]"

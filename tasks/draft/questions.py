@@ -49,9 +49,9 @@ class Line:
     """Questions that one line of text answers, with “;” between the answers."""
 
     hint: str
-    """What to fill in, with an example where that helps."""
+    """Words of the prompt, with an example where that helps."""
     places: tuple[Location, ...]
-    """Those of the answers, in their order; the last ones may be missing together."""
+    """Places of the answers, in their order; the last ones may be missing together."""
     needed: int
     """Answers without which the line is not complete."""
 
@@ -62,7 +62,7 @@ class Line:
 
     @property
     def why(self) -> str:
-        """What the answers are needed for."""
+        """Reasons for asking."""
         return " ".join(words_of(place).why for place in self.places)
 
     def read(self, text: str, decimal: str = ".") -> Answers:
@@ -71,7 +71,7 @@ class Line:
         return {place: read_answer(place, part, decimal) for place, part in zip(self.places, parts, strict=False)}
 
     def problem(self, text: str, decimal: str = ".") -> str:
-        """What is wrong with a line, in a sentence; empty where the request would take it."""
+        """The mistake in a line, in a sentence; empty where the request would take it."""
         given = text.count(";") + 1
         if given not in (self.needed, len(self.places)):
             some = "" if self.needed == len(self.places) else f" or {len(self.places)}"
@@ -192,7 +192,7 @@ OF_RECIPIENT = (
         3,
     ),
 )
-"""What a request needs of a recipient, in three lines."""
+"""Questions on a recipient, in three lines."""
 OF_DATA = Line(
     "who the people are; where the data come from and on which terms",
     (("population", "source"), ("dataset", "source")),
