@@ -234,10 +234,10 @@ class Dialogue:
         """Ask who lets a column leave that tells of people all the same, or whether it leaves in groups."""
         place: Location = ("attributes", "any", "excused")
         line = Line("", ((*place, "because"), (*place, "by")), 2)
-        groups = "" if found.of_row else f" {_GROUPED}: in groups;"
+        groups = "" if found.of_row else f"; {_GROUPED}: in groups"
         self.asking.say("; ".join(reason for reason in found.reasons if reason != STATED))
         given = self.asking.text(
-            f"{name}: Enter: it does not leave;{groups} or why it may leave as it is; who decides that",
+            f"reason why {name} may leave as it is; who decides that{groups}; Enter: it does not leave",
             "The gate withholds what tells of people, unless somebody states why it may leave. Where it reveals what "
             "was generalized, groups count as smaller even so.",
             wrong=lambda text: "" if groups and text == _GROUPED else line.problem(text),
