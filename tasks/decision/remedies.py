@@ -115,5 +115,5 @@ def _shared(record: DecisionRecord) -> list[str]:
 
 
 def _these(names: Sequence[str], every: Sequence[str]) -> str:
-    """The names, or that they are all that were named."""
-    return "them" if len(names) == len(every) else ", ".join(names)
+    """The names, or “them” where they are all of several that were named."""
+    return "them" if 1 < len(names) == len(every) else ", ".join(names)

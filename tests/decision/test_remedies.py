@@ -77,7 +77,7 @@ def test_columns_that_raise_a_figure_are_named_and_larger_groups_only_where_thes
     first, second, *rest = remedies(records.changed(record, gates=(raised,)))
     opened = "" if larger else " to open all closed gates"
     assert first == f"Withhold futime (role: withheld){opened}. Cause: generalized values are revealed."
-    assert second == "Or, in place of withholding: make quasi-identifiers with hierarchies of them."
+    assert second == "Or, in place of withholding: make quasi-identifiers with hierarchies of futime."
     assert [one.startswith("Larger groups") for one in rest] == [True] * larger
 
 
