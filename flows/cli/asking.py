@@ -1,6 +1,7 @@
-"""Questions in a terminal: each with its reason above it, each answer judged at once and asked for again if wrong.
+"""Questions in a terminal, each answer judged at once and asked for again if wrong.
 
-Enter takes the default that is shown, or leaves the question open; “<” goes back to the question before.
+Enter takes the default that is shown, or leaves the question open; “<” goes back to the question before, and “?” tells
+why it is asked.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,9 +16,9 @@ from reports.terminal import show
 
 Result = TypeVar("Result")
 LEFT = ""
-"""What a question that is left open gives."""
-BACK, NONE = "<", "-"
-"""What a person types to go back, and to leave a question open that they answered before."""
+"""Answer to a question that is left open."""
+BACK, NONE, WHY = "<", "-", "?"
+"""Answers that go back, refuse a default, and ask for the reason."""
 
 
 class _WentBackError(Exception):
@@ -55,20 +56,25 @@ class Asking:
                 question, answer = self._given.pop()
                 self._earlier[self._asked(question)] = answer
 
-    def text(self, question: str, why: str = "", *, default: str = LEFT, wrong: Callable[[str], str] = _nothing) -> str:
-        """One line of text; `wrong` says what is wrong with an answer, empty where nothing is."""
-        return self._answer(question, why, default, wrong=wrong)
+    def text(
+        self,
+        question: str,
+        why: str = "",
+        *,
+        default: str = LEFT,
+        wrong: Callable[[str], str] = _nothing,
+        more: Sequence[Block] = (),
+    ) -> str:
+        """One line of text; `wrong` says what is wrong with an answer, empty where nothing is.
+
+        `more` is shown with the reason.
+        """
+        return self._answer(question, why, default, wrong=wrong, more=more)
 
     def options(self, options: Mapping[str, str]) -> None:
         """Options by their keys, each with its meaning on a line of its own."""
         for key, meaning in options.items():
             self._print(Text(f"  {key}  {meaning}"))
-
-    def choice(
-        self, question: str, options: Mapping[str, str], *, default: str, why: str = "", listed: bool = True
-    ) -> str:
-        """The key of one of some options, which are listed unless they were before."""
-        return self._answer(question, why, default, choices=[*options], listed=options if listed else {})
 
     def confirmed(self, question: str, why: str = "", *, default: bool) -> bool:
         """Yes or no."""
@@ -103,15 +109,14 @@ class Asking:
         *,
         wrong: Callable[[str], str] = _nothing,
         choices: Sequence[str] = (),
-        listed: Mapping[str, str] | None = None,
+        more: Sequence[Block] = (),
     ) -> str:
         if self._is_new:
             earlier = self._earlier.get(self._asked(question), LEFT)
             usable = earlier in choices if choices else bool(earlier) and not wrong(earlier)
-            self._print(Text.assemble("\n" * bool(why), (why, "dim")))
-            self.options(listed or {})
+            self._console.print()
             line = _Line(question, self._console, wrong, choices)
-            line.is_first, line.can_be_emptied = not self._given, usable and not choices
+            line.is_first, line.tells_emptied, line.explained = not self._given, usable and not choices, (why, more)
             self._given.append((question, line.answer(earlier if usable else default)))
         elif (answer := self._given[self._place][1]) and not choices:
             wrong(answer)  # a dialogue may read what the answer names
@@ -124,8 +129,10 @@ class _Line(Prompt):
 
     is_first = False
     """Whether there is no question to go back to."""
-    can_be_emptied = False
-    """Whether the default is an answer that may be taken away."""
+    tells_emptied = False
+    """Whether to tell that the default may be refused."""
+    explained: tuple[str, Sequence[Block]] = ("", ())
+    """The reason for asking, and what else helps to answer."""
 
     def __init__(self, question: str, console: Console, wrong: Callable[[str], str], choices: Sequence[str]) -> None:
         words = Text(question[:1].upper() + question[1:], "bold")
@@ -140,7 +147,7 @@ class _Line(Prompt):
 
     def render_default(self, default: object) -> Text:
         """The default, and what takes it away."""
-        emptied = f"; {NONE} for none" if self.can_be_emptied else ""
+        emptied = f"; {NONE} for none" if self.tells_emptied else ""
         return Text(f"({default}{emptied})", "prompt.default")
 
     def process_response(self, value: str) -> str:
@@ -148,8 +155,12 @@ class _Line(Prompt):
         text = value.strip()
         if text == BACK and not self.is_first:
             raise _WentBackError
-        if text == NONE and self.can_be_emptied:
+        if text == NONE and self.default != LEFT and self.choices is None:
             return LEFT
+        if text == WHY:
+            why, more = self.explained
+            show(more, self.console)
+            raise InvalidResponse(Text(why, "dim"))
         if self.choices is not None and text != BACK:
             return super().process_response(text)
         found = "this is the first question" if text == BACK else self.wrong(text) if text else ""

@@ -7,54 +7,39 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
-from flows.cli.asking import BACK, LEFT, Asking
+from flows.cli.asking import BACK, LEFT, NONE, WHY, Asking
+from flows.cli.changes import LETTERS, UNKNOWN, read_changes, shown_columns
 from flows.cli.levels import shown_levels
 from flows.cli.output import table
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
-from tasks.draft.document import Given, can_be_masked
+from tasks.draft.document import Given
 from tasks.draft.draft import Draft, Source, shared_columns
 from tasks.draft.folder import NUMBER, ProfiledFolder
-from tasks.draft.questions import Answer, Question, problem_of, read_answer
-from tasks.draft.roles import UNCLEAR, Suggestion
+from tasks.draft.questions import OF_DATA, OF_RECIPIENT, Answer, Line, Question, problem_of, read_answer, words_of
+from tasks.draft.roles import Suggestion
 from tasks.draft.stated import STATED, Stated
 from tasks.request.document import Location
 from tasks.request.model import Policy, Role
 
 _INTRODUCTION = (
-    f"Enter takes the default that is shown, or leaves a blank to fill in later; {BACK} goes back to the question "
-    "before. Ctrl-C stops, and nothing is written."
+    f"Enter takes what is in brackets, or leaves a blank for later; {WHY} tells more; {BACK} goes back. Ctrl-C stops, "
+    "and nothing is written."
 )
-_ROLES: Mapping[str, tuple[Role, str]] = {
-    "1": (Role.DIRECT, "names a person: withheld"),
-    "2": (Role.QUASI, "others may know it: leaves generalized"),
-    "3": (Role.SENSITIVE, "an attacker would like to learn it: leaves as it is"),
-    "4": (Role.INSENSITIVE, "neither: leaves as it is"),
-    "5": (Role.WITHHELD, "does not leave"),
-    "6": (Role.UNREVIEWED, "not judged yet: does not leave"),
+_MORE: Mapping[str, tuple[str, str]] = {
+    "1": ("prior_release_ids", "earlier releases that a recipient has"),
+    "2": ("expert", "expert who signs"),
+    "3": ("controls", "controls at a recipient"),
+    "4": ("description", "what columns hold"),
+    "5": ("recipients", "another recipient"),
 }
-_MORE = {
-    "1": "nothing",
-    "2": "another recipient",
-    "3": "an expert who signs the determination",
-    "4": "controls at the recipient, for the expert",
-    "5": "what each column holds, for the recipient's dictionary",
-}
-_ADDED = {"3": "expert", "4": "controls", "5": "description"}
 """Terms that are asked for only then."""
-_WHICH: Mapping[Role, tuple[str, str]] = {
-    Role.QUASI: ("which may others know of a person", "As neighbours and registers know them: they leave generalized."),
-    Role.SENSITIVE: ("which of the rest would an attacker like to learn", "Sensitive columns leave as they are."),
-    Role.INSENSITIVE: ("which of the rest are neither", "Insensitive columns leave as they are."),
-}
-"""Questions about several columns at once."""
-_TELLS = "The gate withholds what tells of people, unless somebody states why it may leave."
-_ALL, _NOTHING = "all", "none"
-_FEW = 2
-"""Columns without a role past which they are asked about at once."""
-_SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
-_NONE_COUNTED_ON = "The people in the file; whether there are others is not known, and none are counted on"
+_GROUPED = "q"
+_SIZE, _POLICY, _PRESENCE = ("population", "size"), ("policy",), ("policy", "presence")
+_DEFAULT = "default/1"
+"""Policy of a draft that names none."""
 SMALL_CELL = Policy(id="default", version="1").small_cell
 """Smallest count of people that is shown before a policy says otherwise."""
 
@@ -74,6 +59,10 @@ class Dialogue:
     answers: Mapping[Location, Answer] = field(default_factory=dict)
     decimal: str = "."
     """Decimal mark of the file, with which people write numbers."""
+    policies: Sequence[str] = ()
+    """Policies that are enrolled in the workspace, as ID/VERSION; one of them is drafted unless it is the default."""
+    requester: str = LEFT
+    """Id of the person who holds the dialogue, where they are enrolled."""
     numbered: Source | None = None
     """A copy of the file whose records are numbered, where a person has asked for one."""
 
@@ -85,13 +74,26 @@ class Dialogue:
     def _held(self) -> tuple[Draft, Source | None]:
         self.asking.say(_INTRODUCTION)
         begun = replace(self, decimal=str(self.draft.form.get("decimal", self.decimal)))
-        settled = begun._rows()._numbers()._people()._presence()._roles()
-        draft = settled.draft
-        self.check(draft)
-        people = settled.population is not None or draft.person is not None
-        levels = {name: [one for one in found if one.groups > 1] for name, found in draft.levels.items()}
-        self.asking.show(shown_levels(levels, SMALL_CELL, of_people=people))
-        return settled._terms(draft), settled.numbered
+        settled = begun._rows()._numbers()._people()._policy()._presence()._roles()
+        self.check(settled.draft)
+        draft = settled._terms(settled.draft)
+        self.asking.say("".join(settled._assumed()))
+        return draft, settled.numbered
+
+    def _assumed(self) -> Iterator[str]:
+        """Choices that nobody was asked for: the draft has the stricter one."""
+        policy = self.answers.get(_POLICY)
+        yield f"Not asked: {f'the policy {policy} judges' if policy else 'the default gates judge'}"
+        if not self._has_people:
+            yield "; the file is its own population" + ", and others know who is in it" * (not policy)
+        yield "."
+        if self.numbered is not None:
+            yield f" No column names each record, so {self.numbered.path} numbers them: keep it as safe as the file."
+
+    @property
+    def _has_people(self) -> bool:
+        """Whether the data are drawn from more people."""
+        return self.population is not None or _SIZE in self.answers
 
     @cached_property
     def draft(self) -> Draft:
@@ -102,15 +104,6 @@ class Dialogue:
         if self.folder.file is None:
             return self  # the tables tell
         found, columns = self.draft.person, self.folder.file.profiles
-        chosen = self.asking.choice(
-            "a row is",
-            {"1": "one person, who has no other row", "2": "one of several rows that a person may have"},
-            default="1" if found is None else "2",
-            why="Risks are of people: rows of one person must not pass for a crowd to hide in."
-            + (f" Rows that share {found} share quasi-identifiers." if found else ""),
-        )
-        if chosen == "1":
-            return replace(self, stated=replace(self.stated, persons=True))
 
         def wrong(name: str) -> str:
             if name not in columns:
@@ -121,21 +114,19 @@ class Dialogue:
             )
             return f"{name} has {lacking}, so that it cannot name the person of several rows" if lacking else ""
 
-        named = self.asking.text("column that names the person of each row", default=found or LEFT, wrong=wrong)
-        return replace(self, stated=replace(self.stated, persons=named != LEFT, person=named or None))
+        named = self.asking.text(
+            f"column that names the person of each row; {NONE if found else 'Enter'}: nobody has several rows",
+            "Risks are of people: rows of one person must not pass for a crowd to hide in."
+            + (f" Rows that share {found} share quasi-identifiers." if found else ""),
+            default=found or LEFT,
+            wrong=wrong,
+        )
+        return replace(self, stated=replace(self.stated, persons=True, person=named or None))
 
     def _numbers(self) -> "Dialogue":
-        """Offer a copy with numbered records where no column names each record."""
+        """Take a copy with numbered records where no column names each record."""
         file = self.folder.file
         if file is None or self.draft.record_id is not None or NUMBER in file.columns:
-            return self
-        wanted = self.asking.confirmed(
-            f"write {self.folder.numbered_path} beside the draft, with a column {NUMBER}",
-            "No column of this file names each record once. A copy with numbers, which never leave, can replace it: "
-            "keep it as safe as the file, and give the same person the same number in later versions.",
-            default=True,
-        )
-        if not wanted:
             return self
         folder, copy = self.folder.numbered
         return replace(self, folder=folder, numbered=copy)
@@ -143,51 +134,54 @@ class Dialogue:
     def _people(self) -> "Dialogue":
         if self.population is not None:
             return self
-        chosen = self.asking.choice(
-            "the people that the data are drawn from",
-            {
-                "1": "everybody of them is in the file",
-                "2": "the file is a random sample of more people",
-                "3": "a table counts them, by age, sex, place or the like",
-                "4": "not known: a record hides among those in the file alone",
-            },
-            default="1",
-            why="A record hides among the people who look like it. These are counted in a table, or else in the file.",
-        )
-        if chosen == "2":
-            person = next((one for name, one in _columns(self.draft) if name == self.draft.person), None)
-            records = self.draft.suggestions[0].profile.records if person is None else person.profile.distinct
+        person = next((one for name, one in _columns(self.draft) if name == self.draft.person), None)
+        records = self.draft.suggestions[0].profile.records if person is None else person.profile.distinct
+        names, found = [one.profile.name for one in self.draft.suggestions], list[Source]()
 
-            def wrong(text: str) -> str:
-                number = read_answer(_SIZE, text, self.decimal)
-                found = problem_of(_SIZE, number)
+        def wrong(text: str) -> str:
+            number = read_answer(_SIZE, text, self.decimal)
+            if isinstance(number, int | float):
                 few = isinstance(number, int) and number < records
-                return found or (f"too few: the file has {records:,} people" if few else "")
+                return problem_of(_SIZE, number) or (f"too few: the file has {records:,} people" if few else "")
+            try:
+                read = self.read(text)
+                shared_columns(names, read.frame)
+            except ReleasegateError as error:
+                return str(error)
+            found.append(read)
+            return ""
 
-            size = self.asking.text("how many people there are", wrong=wrong)
-            if size != LEFT:
-                return replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size, self.decimal)})
-        if chosen == "3":
-            found: list[Source] = []
-            names = [one.profile.name for one in self.draft.suggestions]
+        given = self.asking.text(
+            "number of people of whom the file is a random sample, or path of a table that counts them; Enter: neither",
+            "A record hides among the people who look like it. These are counted in the table, by age, sex, place "
+            "or the like; estimated from the sample; or else they are those in the file alone.",
+            wrong=wrong,
+        )
+        if given == LEFT:
+            return self
+        number = read_answer(_SIZE, given, self.decimal)
+        if isinstance(number, str):
+            return replace(self, population=found[-1])
+        return replace(self, answers={**self.answers, _SIZE: number})
 
-            def unusable(path: str) -> str:
-                try:
-                    read = self.read(path)
-                    shared_columns(names, read.frame)
-                except ReleasegateError as error:
-                    return str(error)
-                found.append(read)
-                return ""
-
-            if self.asking.text("path of the table", wrong=unusable) != LEFT:
-                return replace(self, population=found[-1])
-        if chosen == "4":
-            return replace(self, answers={**self.answers, ("population", "source"): _NONE_COUNTED_ON})
-        return self
+    def _policy(self) -> "Dialogue":
+        """Take the policy that is enrolled, or ask which; dates and text of rows need gates of their own."""
+        further = self.draft.further
+        if not {*self.policies} - {_DEFAULT} or further.having("date") or further.having("text"):
+            return self
+        named, *others = self.policies
+        if others:
+            named = self.asking.text(
+                f"policy, of {', '.join(self.policies)}; Enter: {_DEFAULT}",
+                "These are enrolled: their gates judge, and they say whether others know who is in the file.",
+                wrong=lambda text: "" if text in self.policies else f"there are {', '.join(self.policies)}",
+            )
+        return self if named in (LEFT, _DEFAULT) else replace(self, answers={**self.answers, _POLICY: named})
 
     def _presence(self) -> "Dialogue":
-        if self.population is None and _SIZE not in self.answers:
+        if _POLICY in self.answers:
+            return self  # it tells
+        if not self._has_people:
             return self  # the file is the population, so that others know who is in it
         known = self.asking.confirmed(
             "can others know that a person is in the file",
@@ -197,148 +191,138 @@ class Dialogue:
         return self if known else replace(self, answers={**self.answers, _PRESENCE: "unknown"})
 
     def _roles(self) -> "Dialogue":
-        """Ask for the role of columns that nothing tells, then for what is to change."""
-        held, now, asked = dict(_columns(self.draft)), self, self.asking
-        unsure = [name for name, one in held.items() if one.role is Role.UNREVIEWED]
-        rows = [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items() if name not in unsure]
-        asked.say("Roles of the columns:")
-        asked.show(table("", ("column", "role", "why"), rows))
-        if unsure:
-            asked.say("Nothing tells the role of these for certain. They are withheld until they have one:")
-            known = [(f"{place} {name}", *_told(held[name])) for place, name in enumerate(unsure, 1)]
-            asked.show(table("", ("column", ">values", "what is known"), known))
-        if len(unsure) > _FEW:
-            now = now._together(unsure)
-        else:
-            asked.options(_words_of(_ROLES) if unsure else {})
-            for name in unsure:
-                now = now._role(name, held[name], listed=False)
-        while True:
-            reason = "Correct what you know better. Enter goes on."
-            if all(one.role is not Role.QUASI for _, one in _columns(now.draft)):
-                reason = "A request needs a quasi-identifier: a column that others may know of a person. There is none."
-            name = asked.text(
-                "name of a column whose role is to change",
-                reason,
-                wrong=lambda text: "" if text in held else f"no such column; there are {', '.join(held)}",
-            )
-            if name == LEFT:
-                return now
-            now = now._role(name, dict(_columns(now.draft))[name])
+        """Show what becomes of the columns, and ask for what is to change.
 
-    def _together(self, names: Sequence[str]) -> "Dialogue":
-        """Ask role by role which columns have it; the rest stay as they are."""
-        held, roles = dict(_columns(self.draft)), dict[str, Role]()
-        for role, (question, why) in _WHICH.items():
-            left = [one for one in names if one not in roles and not (role is Role.QUASI and held[one].of_row)]
-            roles |= dict.fromkeys(self._which(question, why, left, names) if left else (), role)
-        now = replace(self, stated=replace(self.stated, roles={**self.stated.roles, **roles}))
-        found = {name: one for name, one in _columns(now.draft) if name in roles and one.role is Role.UNREVIEWED}
-        telling = [*found]
-        if len(telling) > 1:
-            said = "; ".join(reason for one in found.values() for reason in one.reasons)
-            telling = now._which("which may leave all the same", f"{said}. {_TELLS}", telling, names)
-        for name in telling:
-            now = now._excused(name, roles[name])
-        return now
-
-    def _which(
-        self, question: str, why: str, names: Sequence[str], numbered: Sequence[str], default: str = _NOTHING
-    ) -> list[str]:
-        """Ask which of some columns a question is true of; they can be named by their numbers among others."""
-
-        def listed(text: str) -> set[str]:
-            numbers = {str(number): name for number, name in enumerate(numbered, 1)}
-            return {numbers.get(one, one) for part in text.split(",") if (one := part.strip())}
-
-        def wrong(text: str) -> str:
-            found = text in (_ALL, _NOTHING) or listed(text) <= set(names)
-            return "" if found else f"of {', '.join(names)}: some with “,” between them, {_ALL} or {_NOTHING}"
-
-        asked = f"{question}: names or numbers, {_ALL} or {_NOTHING}"
-        chosen = self.asking.text(asked, why, default=default, wrong=wrong)
-        return [one for one in names if chosen == _ALL or one in listed(chosen)]
-
-    def _role(self, name: str, one: Suggestion, *, listed: bool = True) -> "Dialogue":
-        """Ask for the role of a column; one of rows is no quasi-identifier."""
-        offered = {key: role for key, role in _ROLES.items() if not (one.of_row and role[0] is Role.QUASI)}
-        default = next((key for key, (role, _) in offered.items() if role is one.role), "6")
-        distinct, told = _told(one)
-        why = f"{name}: {distinct} value{'s' * (one.profile.distinct != 1)}{'; ' * bool(told)}{told}"
-        chosen = self.asking.choice(f"role of {name}", _words_of(offered), default=default, why=why, listed=listed)
-        role = offered[chosen][0]
-        if role is one.role:
-            return self
-        roles = {**self.stated.roles, name: role}
-        return replace(self, stated=replace(self.stated, roles=roles))._excused(name, role)
-
-    def _excused(self, name: str, role: Role) -> "Dialogue":
-        """Ask who lets a column leave that tells of people all the same."""
-        found = dict(_columns(self.draft))[name]
-        if role.withheld or found.role is not Role.UNREVIEWED:
-            return self
-        told = "; ".join(reason for reason in found.reasons if reason != STATED)
-        because = self.asking.text(
-            "why it may leave all the same",
-            f"{told}. {_TELLS} Enter withholds it.",
-            wrong=lambda text: problem_of((*_ANY, "excused", "because"), text),
+        What others might know of a person as well does not leave before somebody has judged that.
+        """
+        asked, held = self.asking, dict(_columns(self.draft))
+        open_ = {
+            name: Role.UNREVIEWED
+            for name, one in held.items()
+            if one.role in (Role.SENSITIVE, Role.INSENSITIVE) and not {"known_probability", "date"} & one.terms.keys()
+        }
+        asked.say(f"{self.draft.suggestions[0].profile.records:,} records. “?” is in doubt, so it does not leave.")
+        asked.show(shown_columns(held, frozenset(open_)))
+        asked.options({letter: meaning for letter, (_, meaning) in LETTERS.items() if meaning})
+        quasi = any(one.role is Role.QUASI for one in held.values())
+        levels = {name: [one for one in found if one.groups > 1] for name, found in self.draft.levels.items()}
+        people = self.population is not None or self.draft.person is not None
+        why = table(
+            "",
+            ("column", "role", "why"),
+            [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items()],
         )
-        by = (
-            LEFT
-            if because == LEFT
-            else self.asking.text("who decides that", wrong=lambda text: problem_of((*_ANY, "excused", "by"), text))
+        text = asked.text(
+            "changes, such as 4-6,9=s 12=w; Enter: none"
+            if quasi
+            else "columns in groups (a request needs one), such as 3,5=q",
+            "Columns in groups are quasi-identifiers, known to neighbours and registers. Whether somebody outside "
+            "knows what leaves as it is, is your statement: the gate rests on it.",
+            wrong=lambda line: read_changes(line, held)[1],
+            more=[*why, *shown_levels(levels, SMALL_CELL, of_people=people)],
         )
-        if LEFT in (because, by):
+        made, _ = read_changes(text, held)
+        roles = {**self.stated.roles, **open_, **{name: LETTERS[letter][0] for name, letter in made.items()}}
+        now = replace(self, stated=replace(self.stated, roles=roles))
+        found = {name: one for name, one in _columns(now.draft) if one.role is Role.UNREVIEWED}
+        for name in made:
+            if name in found and not roles[name].withheld:
+                now = now._excused(name, found[name])
+        return now._known(made)
+
+    def _excused(self, name: str, found: Suggestion) -> "Dialogue":
+        """Ask who lets a column leave that tells of people all the same, or whether it leaves in groups."""
+        place: Location = ("attributes", "any", "excused")
+        line = Line("", ((*place, "because"), (*place, "by")), 2)
+        groups = "" if found.of_row else f"; {_GROUPED}: in groups"
+        self.asking.say("; ".join(reason for reason in found.reasons if reason != STATED))
+        given = self.asking.text(
+            f"reason why {name} may leave as it is; who decides that{groups}; Enter: it does not leave",
+            "The gate withholds what tells of people, unless somebody states why it may leave. Where it reveals what "
+            "was generalized, groups count as smaller even so.",
+            wrong=lambda text: "" if groups and text == _GROUPED else line.problem(text),
+        )
+        if given == LEFT:
             return self
+        if given == _GROUPED:
+            return replace(self, stated=replace(self.stated, roles={**self.stated.roles, name: Role.QUASI}))
+        because, by = line.read(given).values()
         excuse = json.dumps({"by": by, "because": because}, ensure_ascii=False)
         return replace(self, stated=replace(self.stated, excused={**self.stated.excused, name: excuse}))
 
+    def _known(self, made: Mapping[str, str]) -> "Dialogue":
+        """The statements on what somebody outside knows, of columns that leave as they are."""
+        known = {
+            (*place, "known_probability"): 0
+            for place, name, one in _placed(self.draft)
+            if made.get(name, LEFT) in tuple(UNKNOWN) and not one.role.withheld and one.role is not Role.QUASI
+        }
+        return replace(self, answers={**self.answers, **known})
+
     def _terms(self, draft: Draft) -> Draft:
         """Ask the questions of the draft, then for what it may do without."""
-        given = self._numbers_known(draft, Given(self.answers))
-        given = self._answered(given, _of_request(draft, given))
+        given = Given(self.answers)
+        first = [one for one in draft.questions if one.place in (("title",), ("requested_by",))]
+        given = self._answered(given, first)
         if (title := given.answers.get(("title",))) is not None:
             given = replace(given, answers={**given.answers, ("dataset", "title"): title})
-        while (chosen := self.asking.choice("anything to add", _MORE, default="1")) != "1":
-            place = ("recipients", given.recipients)
-            if chosen == "2":
-                given = replace(given, recipients=given.recipients + 1)
-                asked = [one for one in _of_request(draft, given) if one.place[:2] == place]
-            else:
-                asked = [one for one in draft.answered(given).questions if one.place[-1] == _ADDED[chosen]]
-            given = self._answered(given, asked)
+        given = self._of_recipient(given, 0)
+        given = self._line(given, OF_DATA)
+        asked = {one.place for one in first}.union(OF_DATA.places, *(line.at(0).places for line in OF_RECIPIENT))
+        asked.add(("recipients", 0, "id"))
+        given = self._answered(given, (one for one in self._needed(draft, given) if one.place not in asked))
+        while chosen := self._more():
+            for key in chosen:
+                term, _ = _MORE[key]
+                if term == "recipients":
+                    given = self._of_recipient(replace(given, recipients=given.recipients + 1), given.recipients)
+                else:
+                    asked_now = (one for one in draft.answered(given).questions if one.place[-1] == term)
+                    given = self._answered(given, [*asked_now])
         return draft.answered(given)
 
-    def _numbers_known(self, draft: Draft, given: Given) -> Given:
-        """Ask once which of the numbers that leave exactly as collected outsiders can know."""
-        held = [one for one in draft.suggestions if can_be_masked(one) and one.role is not Role.UNREVIEWED]
-        names = [one.profile.name for one in held if not one.of_row and one.profile.distinct > _MOST_CODES]
-        if not names:
-            return given
-        known = self._which(
-            "which of them can somebody outside know exactly",
-            f"Their values leave as they are: {', '.join(f'{place} {name}' for place, name in enumerate(names, 1))}. A "
-            "colleague may know a wage, nobody a laboratory value. What can be known is likely to be blocked unless it "
-            "is masked or withheld.",
-            names,
-            names,
-            _ALL,
+    def _more(self) -> list[str]:
+        """Ask what else there is to say."""
+
+        def keys(text: str) -> list[str]:
+            return [part for part in text.replace(",", " ").split() if part]
+
+        offered = ", ".join(f"{key} {meaning}" for key, (_, meaning) in _MORE.items())
+        text = self.asking.text(
+            f"numbers of what there is to add: {offered}; Enter: nothing",
+            "Copies in one hand can be compared, so name the earlier ones. Expert and controls are for the "
+            "determination; what columns hold, for the recipient's dictionary.",
+            wrong=lambda text: "" if {*keys(text)} <= _MORE.keys() else f"numbers from 1 to {len(_MORE)}",
         )
-        unknown: dict[Location, Answer] = {("attributes", name, _KNOWN): 0 for name in names if name not in known}
-        return replace(given, answers={**given.answers, **unknown})
+        return keys(text)
+
+    def _of_recipient(self, given: Given, recipient: int) -> Given:
+        for line in OF_RECIPIENT:
+            given = self._line(given, line.at(recipient))
+        name = str(given.answers.get(("recipients", recipient, "organisation"), LEFT))
+        short = plain_name(name.partition(",")[0])[:40].strip("-")
+        place: Location = ("recipients", recipient, "id")
+        if short and short not in _ids(given.answers) and not problem_of(place, short):
+            return replace(given, answers={**given.answers, place: short})
+        return given if name == LEFT else self._answered(given, [Question(place, words_of(place))])
+
+    def _needed(self, draft: Draft, given: Given) -> list[Question]:
+        """The questions of a draft that it needs; no column of the file can be made up for a record's name."""
+        left = {*(term for term, _ in _MORE.values()), "record_id"}
+        questions = draft.answered(given).questions
+        return [one for one in questions if one.place[-1] not in left and one.place != ("dataset", "title")]
+
+    def _line(self, given: Given, line: Line) -> Given:
+        """Ask several questions in one line."""
+        text = self.asking.text(line.hint, line.why, wrong=lambda text: line.problem(text, self.decimal))
+        answers = {} if text == LEFT else line.read(text, self.decimal)
+        return replace(given, answers={**given.answers, **answers})
 
     def _answered(self, given: Given, questions: Iterable[Question]) -> Given:
         answers = dict(given.answers)
         for one in questions:
-            if one.place in answers:
-                continue
-            if one.place[-1] == "detection_rate" and (*one.place[:-1], "penalty") not in answers:
-                continue  # it deters nobody without a penalty
-            answer = self._answer(one, answers)
-            if answer is not None:
+            if one.place not in answers and (answer := self._answer(one, answers)) is not None:
                 answers[one.place] = answer
-            elif one.place[-1] == "detection_rate":
-                del answers[(*one.place[:-1], "penalty")]
         return replace(given, answers=answers)
 
     def _answer(self, one: Question, answers: Mapping[Location, Answer]) -> Answer | None:
@@ -350,39 +334,32 @@ class Dialogue:
             return "another recipient has this id" if again else problem_of(one.place, answer)
 
         question = one.words.hint + (f" ({_column(one.place)})" if "attributes" in one.place else "")
-        why = one.words.why + (" Enter for none." if one.words.optional else "")
-        text = self.asking.text(question, why, default=_default(one, answers), wrong=wrong)
+        defaults: Mapping[Location, str] = {
+            ("title",): Path(self.draft_path).name.partition(".")[0],
+            ("requested_by",): self.requester,
+        }
+        text = self.asking.text(question, one.words.why, default=defaults.get(one.place, LEFT), wrong=wrong)
         return None if text == LEFT else read_answer(one.place, text, self.decimal)
 
-
-_ANY: Location = ("attributes", "any")
-_KNOWN = "known_probability"
-_MOST_CODES = 10
-"""Different numbers up to which a column may be one of codes that many people share."""
-
-
-def _words_of(roles: Mapping[str, tuple[Role, str]]) -> dict[str, str]:
-    return {key: f"{role.value}: {meaning}" for key, (role, meaning) in roles.items()}
+    @property
+    def draft_path(self) -> str:
+        """Path of the only file, or empty."""
+        return "" if self.folder.file is None else self.folder.file.path.removesuffix("-numbered.csv")
 
 
-def _told(one: Suggestion) -> tuple[str, str]:
-    """Number of values of a column; its label, and reasons but that nothing is known."""
-    label = [f"“{one.profile.label}”"] if one.profile.label else []
-    return f"{one.profile.distinct:,}", "; ".join([*label, *(reason for reason in one.reasons if reason != UNCLEAR)])
+def _placed(draft: Draft) -> Iterator[tuple[Location, str, Suggestion]]:
+    """The columns of all files with their places; those of further tables after the table's name and a dot."""
+    for one in draft.suggestions:
+        yield ("attributes", one.profile.name), one.profile.name, one
+    for held in draft.further.tables:
+        for one in held.suggestions:
+            place: Location = ("tables", held.place.table, "attributes", one.profile.name)
+            yield place, f"{held.place.table}.{one.profile.name}", one
 
 
 def _columns(draft: Draft) -> Iterator[tuple[str, Suggestion]]:
-    """The columns of all files, those of further tables after the table's name and a dot."""
-    yield from ((one.profile.name, one) for one in draft.suggestions)
-    for held in draft.further.tables:
-        yield from ((f"{held.place.table}.{one.profile.name}", one) for one in held.suggestions)
-
-
-def _of_request(draft: Draft, given: Given) -> list[Question]:
-    """The questions of a draft that it needs; no column of the file can be made up for a record's name."""
-    left = {*_ADDED.values(), "record_id"}
-    questions = draft.answered(given).questions
-    return [one for one in questions if one.place[-1] not in left and one.place != ("dataset", "title")]
+    """The columns of all files by their names."""
+    return ((name, one) for _, name, one in _placed(draft))
 
 
 def _column(place: Location) -> str:
@@ -392,12 +369,3 @@ def _column(place: Location) -> str:
 
 def _ids(answers: Mapping[Location, Answer]) -> set[Answer]:
     return {answer for place, answer in answers.items() if place[0] == "recipients" and place[2:] == ("id",)}
-
-
-def _default(one: Question, answers: Mapping[Location, Answer]) -> str:
-    """What an earlier answer suggests."""
-    if one.place[0] == "recipients" and one.place[2:] == ("id",):
-        name = str(answers.get((*one.place[:2], "organisation"), LEFT))
-        short = plain_name(name.partition(",")[0])[:40].strip("-")
-        return LEFT if short in _ids(answers) else short
-    return LEFT

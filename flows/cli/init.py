@@ -1,5 +1,6 @@
 """``releasegate init``: draft a request from a data file or a folder of them, with the reason for every choice."""
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,11 +11,15 @@ from typing import Annotated
 import pandas as pd
 import typer
 
+from flows.actor import actor
 from flows.cli.asking import Asking
 from flows.cli.drafting import SMALL_CELL, Dialogue
 from flows.cli.levels import levels_document, shown_levels
+from flows.cli.options import DEFAULT_WORKSPACE
 from flows.cli.output import JsonOption, answer, console, notices, table
 from flows.drafting import relative
+from flows.ledger import has_ledger, open_ledger
+from flows.workspace import Workspace, nearest_workspace
 from reports.document import Block
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
@@ -22,6 +27,7 @@ from tasks.draft.draft import Source, check_absent, write_draft
 from tasks.draft.file_form import take_in_all
 from tasks.draft.folder import ProfiledFolder
 from tasks.draft.roles import Suggestion
+from tasks.ledger.enrolment import Directory, EnrolledPolicy
 from tasks.microdata.read import read_text
 from tasks.request.document import REQUEST_FILE
 from tasks.request.file_form import FileForm
@@ -83,12 +89,15 @@ def init(
         if asking is None:
             draft, copy = profiled.draft(people), None
         else:
+            policies, requester = _enrolled()
             draft, copy = Dialogue(
                 profiled,
                 people,
                 read,
                 lambda made: check_absent(made, folder, REQUEST_FILE),
                 asking,
+                policies=policies,
+                requester=requester,
             ).held()
     written = write_draft(draft, folder, copy=copy)
     tables = draft.further.tables
@@ -102,6 +111,7 @@ def init(
     ]
     named = " ".join([str(written[0]), *_roots(named_files, folder)])
     of_people = people is not None or draft.person is not None
+    first = f"fill in {written[0].name}, run `releasegate check {named}`, then " if draft.blanks else ""
     shown: list[Block] = [
         *table("", ("column", "role", "why"), rows),
         *(f"{one.place.table}: {'; '.join(one.place.reasons)}" for one in tables if one.place.reasons),
@@ -133,10 +143,7 @@ def init(
             "\nwritten:",
             *(f"  {path}" for path in written),
             *(_question(draft.person) if not tables and asking is None else ()),
-            f"\nNext: {f'fill in {written[0].name}, then ' if draft.blanks else ''}run "
-            f"`releasegate check {named}`. "
-            "Policy and population must be enrolled: the first release of a workspace does so with "
-            f"`releasegate release {named} --enrol`.",
+            f"\nNext: {first}run `releasegate release {named} --enrol` (a new workspace enrols policy and population).",
         ],
         as_json=as_json,
     )
@@ -169,6 +176,18 @@ def _stoppable() -> Iterator[None]:
     except (KeyboardInterrupt, EOFError):
         notices.print("\nstopped; nothing was written")
         raise KeyboardInterrupt from None
+
+
+def _enrolled() -> tuple[list[str], str]:
+    """Policies in force in the workspace, as ID/VERSION, and the id of the person whose login this is."""
+    root = os.environ.get("RELEASEGATE_WORKSPACE") or nearest_workspace(Path.cwd())
+    workspace = Workspace(Path(root or DEFAULT_WORKSPACE).resolve())
+    if not has_ledger(workspace):
+        return [], ""
+    with open_ledger(workspace) as ledger:
+        directory = Directory.of(ledger)
+    person = directory.person_of_login(actor())
+    return [f"{one.id}/{one.version}" for one in directory.all(EnrolledPolicy)], person.id if person else ""
 
 
 def _roles(suggestions: Iterable[Suggestion]) -> dict[str, dict[str, object]]:

@@ -5,6 +5,7 @@ Nothing is tried here, so that the first page and the terminal have it at once; 
 
 from collections.abc import Iterator, Sequence
 
+from tasks.assessments.identity.facts import FieldFact
 from tasks.decision.gates import AGREEMENT_IN_FORCE, EARLIER_COPIES, STAGES_FINISHED, VALIDATION_PASSED
 from tasks.decision.record import DecisionRecord, GateResult
 from tasks.request.model import NUMERIC, Measure, Role
@@ -23,10 +24,12 @@ def _measures(*prefixes: str) -> frozenset[str]:
     return frozenset(one for one in Measure if one.value.startswith(tuple(f"{prefix}." for prefix in prefixes)))
 
 
-_BY_COLUMNS = _measures("linkage", "singling_out", "combined")
+_COMBINED = _measures("combined")
+_BY_COLUMNS = _COMBINED | _measures("linkage", "singling_out")
 _IN_GROUPS = _measures("transparent", "prosecutor", "journalist", "estimated") | {Measure.SMALLEST_CLASS}
 _REPEATED = _measures("sequential")
 _BY_CLASSES = _measures("attribute")
+_OF_COLUMNS = _BY_COLUMNS | _BY_CLASSES | {Measure.COLUMNS_UNPLACED}
 _LARGER = "Larger groups to hide in: a higher policy.generalization.minimum_class_size, or another method."
 _KEEP = (
     "More information is kept by another method (no-attack-remainder, where it is not the method yet), or where rare "
@@ -44,18 +47,13 @@ def remedies(record: DecisionRecord) -> tuple[str, ...]:
 
 def _remedies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator[str]:
     ids = frozenset(gate.id for gate in closed)
-    if revealing := dict.fromkeys(name for gate in closed for name in gate.columns):
-        yield _of_revealing(list(revealing))
-    if ids & _BY_COLUMNS:
-        yield from _of_columns(record)
+    yield from _of_columns(record, closed, ids)
     if any(gate.id in _IN_GROUPS and not (gate.columns and _passes_alone(gate)) for gate in closed):
         yield _LARGER
     if Measure.INFORMATION_KEPT in ids:
         yield _KEEP
     if ids & _REPEATED:
         yield _DETER
-    if ids & _BY_CLASSES:
-        yield _of_classes(record)
 
 
 def _passes_alone(gate: GateResult) -> bool:
@@ -65,38 +63,59 @@ def _passes_alone(gate: GateResult) -> bool:
     return gate.alone <= gate.threshold if gate.comparison == "at most" else gate.alone >= gate.threshold
 
 
-def _of_revealing(names: Sequence[str]) -> str:
-    """A sentence on released columns that reveal values of quasi-identifiers."""
-    one = len(names) == 1
-    made = "make it a quasi-identifier with a hierarchy" if one else "make them quasi-identifiers with hierarchies"
-    return (
-        f"{' and '.join(names)} {'reveals' if one else 'reveal'} generalized values, so that groups are smaller than "
-        f"they seem: withhold {'it' if one else 'them'} (role: withheld), or {made}."
-    )
+def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: frozenset[str]) -> Iterator[str]:
+    """A sentence on the columns that close gates: one change that takes all of them back, then what may do instead.
 
-
-def _of_columns(record: DecisionRecord) -> Iterator[str]:
-    """A sentence on the columns besides the quasi-identifiers that an attacker is assumed to know."""
+    They reveal quasi-identifiers, an attacker is assumed to know them, or records of a class share their values.
+    """
+    revealing = dict.fromkeys(name for gate in closed for name in gate.columns)
     beside = [one for one in record.fields if one.released and one.role in (Role.SENSITIVE, Role.INSENSITIVE)]
-    known = [one for one in beside if one.known_probability != 0]
-    masked = [one.name for one in known if one.treatment.startswith("masked")]
-    numbers = [one.name for one in known if one.type in NUMERIC and one.name not in masked]
+    known = [one for one in beside if one.known_probability != 0] if ids & _BY_COLUMNS else []
+    causes = {
+        "generalized values are revealed": [*revealing],
+        "others are taken to know the values": [one.name for one in known],
+        "a class shares values": _shared(record) if ids & _BY_CLASSES else [],
+    }
+    names = [*dict.fromkeys(name for found in causes.values() for name in found)]
+    if not names:
+        if ids & _BY_CLASSES:
+            yield "Classes share sensitive values: withhold these, or give them in wider groups."
+        return
+    every = all(gate.id in _OF_COLUMNS or (gate.columns and _passes_alone(gate)) for gate in closed)
+    told = [cause + f" ({', '.join(found)})" * (found != names) for cause, found in causes.items() if found]
+    yield (
+        f"Withhold {', '.join(names)} (role: withheld){' to open all closed gates' if every else ''}. "
+        f"Cause{'s' * (len(told) > 1)}: {'; '.join(told)}."
+    )
+    grouped = [*dict.fromkeys([*revealing, *(one.name for one in known)])]
+    unstated = [one.name for one in known if one.known_probability is None and one.name not in revealing]
     ways = []
-    if any(one.known_probability is None for one in known):
-        ways.append("state “known_probability: 0” for each that nobody outside can know (unstated, it counts as known)")
-    if numbers:
+    if grouped:
+        ways.append(f"make quasi-identifiers with hierarchies of {_these(grouped, names)}")
+    if unstated:
+        ways.append(f"state “known_probability: 0” for what nobody outside can know of {_these(unstated, names)}")
+    if not ids & _COMBINED:
+        ways += _masked(known)
+    if ways:
+        yield f"Or, in place of withholding: {'; '.join(ways)}."
+
+
+def _masked(known: Sequence[FieldFact]) -> Iterator[str]:
+    """Maskings of numbers that somebody can know; they do not keep sensitive values from being disclosed."""
+    masked = [one.name for one in known if one.treatment.startswith("masked")]
+    if numbers := [one.name for one in known if one.type in NUMERIC and one.name not in masked]:
         written = f"masking: [{{attributes: [{', '.join(numbers)}], method: mdav, k: 200}}]"
-        ways.append(f"mask numbers that somebody can know, in large groups (“{written}”)")
+        yield f"mask numbers that somebody can know, in large groups (“{written}”)"
     if masked:
-        ways.append(f"take a larger k for {', '.join(masked)}, which is not enough as masked")
-    ways.append("withhold the others (role: withheld)")
-    if known:
-        yield f"Of {', '.join(one.name for one in known)}: {'; '.join(ways)}."
+        yield f"take a larger k for {', '.join(masked)}, which is not enough as masked"
 
 
-def _of_classes(record: DecisionRecord) -> str:
-    """A sentence on sensitive columns whose values classes share."""
+def _shared(record: DecisionRecord) -> list[str]:
+    """Sensitive columns whose values the records of a class share."""
     columns = record.further.get("attribute", {}).get("columns", ())
-    names = [one["column"] for one in columns if one["disclosed_records"]]
-    shared = ", ".join(names) if names else "sensitive columns"
-    return f"Classes disclose values of {shared}: withhold what they disclose, or give it in wider groups."
+    return [one["column"] for one in columns if one["disclosed_records"]]
+
+
+def _these(names: Sequence[str], every: Sequence[str]) -> str:
+    """The names, or “them” where they are all of several that were named."""
+    return "them" if 1 < len(names) == len(every) else ", ".join(names)

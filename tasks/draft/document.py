@@ -68,8 +68,8 @@ class Given:
     """What people have answered."""
 
     answers: Answers = field(default_factory=dict)
-    """Beside those to questions, ``population.size`` where the file is a sample, ``policy.presence``, and the
-    ``known_probability`` of numbers."""
+    """Beside those to questions, ``population.size`` where the file is a sample, ``policy`` where it is an enrolled one
+    and ``policy.presence`` where not, and the ``known_probability`` of columns."""
     recipients: int = 1
 
 
@@ -151,6 +151,7 @@ def compose(
         "population": population,
         "size": given.answers.get(("population", "size")),
         "unknown": given.answers.get(("policy", "presence")) == "unknown",
+        "named": given.answers.get(("policy",)),
         "recipients": given.recipients,
         "lacks": [] if population is None else population.get("lacks", ()),
         "further": further,
@@ -203,12 +204,7 @@ def _line(
     `of_row` says whether “of: row” is to be stated.
     """
     column = one.profile
-    reasons = [
-        _IN_SHORT.get(reason, reason.removesuffix(IN_NAME).replace(IN_LABEL, ", label"))
-        .removeprefix(f"{column.name} ")
-        .removeprefix("is ")
-        for reason in one.reasons
-    ]
+    reasons = in_short(one)
     terms = {"role": one.role.value}
     kind = (hierarchy or column).type
     if kind is not ValueType.TEXT:
@@ -241,6 +237,16 @@ def _line(
         reasons.append(f"{percent(column.missing / column.records)} missing")
     stated = ", ".join(f"{key}: {value}" for key, value in terms.items())
     return f"{_scalar(column.name)}: {{{stated}}} # {'; '.join(reasons)}"
+
+
+def in_short(one: Suggestion) -> list[str]:
+    """The reasons for a suggestion, as short as they can be beside the column's name."""
+    return [
+        _IN_SHORT.get(reason, reason.removesuffix(IN_NAME).replace(IN_LABEL, ", label"))
+        .removeprefix(f"{one.profile.name} ")
+        .removeprefix("is ")
+        for reason in one.reasons
+    ]
 
 
 def _written(answer: Answer) -> str:

@@ -6,9 +6,12 @@ person's, cannot be read from them. Only a hierarchy that goes to a file of its 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import ROUND_FLOOR, Decimal
+
+import numpy as np
 
 from tasks.draft.icd10 import icd10_levels, is_icd10
 from tasks.draft.roles import PLAIN_INTEGER, Suggestion, Theme
@@ -16,6 +19,7 @@ from tasks.microdata.build import TOP, from_groups
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import (
     DEFAULT_GATES,
+    NUMERIC,
     DateLevels,
     DatePeriod,
     GroupLevels,
@@ -31,6 +35,8 @@ _WIDEST_DOMAIN = 1_000_000
 _FEWEST_FOR_INTERVALS = 10
 """Different whole numbers below which they are taken for codes, of which neighbours need not be alike."""
 _RARE, _POOL = 0.01, "other"
+_BANDS, _JOINED = 30, 3
+"""Bands of numbers at first, and how often two of them are joined."""
 _ZIP3 = 3
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _LONGEST_POSTCODE = 10
@@ -79,8 +85,11 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
     if suggestion.theme is Theme.PRIVATE and all(map(is_icd10, domain)):
         table = hierarchy_from_rows(column.name, [icd10_levels(value) for value in sorted(domain)], file_name)
         return DraftedHierarchy(source, column.type, table=table)
-    rows, pooled = _of_values(domain, column.records)
-    note = "pooled where rare" if pooled else ""
+    if column.type in NUMERIC and not codes and len(domain) >= _FEWEST_FOR_INTERVALS:
+        rows, note = _banded(domain), ""
+    else:
+        rows, pooled = _of_values(domain, column.records)
+        note = "pooled where rare" if pooled else ""
     return DraftedHierarchy(source, column.type, table=hierarchy_from_rows(column.name, rows, file_name), note=note)
 
 
@@ -101,6 +110,45 @@ def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]]
     while pool in domain:
         pool += TOP
     return [[value, pool if value in rare else value, top] for value in values], True
+
+
+def _banded(domain: Mapping[str, int]) -> list[list[str]]:
+    """Rows of a table by which a number is itself, or in bands each of which is two of the level below, or nothing.
+
+    Bands have a width of 1, 2 or 5 times a power of ten, of which some thirty hold all but the smallest and the largest
+    hundredth of the records; these are below and above them.
+    """
+    values = sorted(domain, key=Decimal)
+    shares = np.cumsum([domain[value] for value in values]) / max(1, sum(domain.values()))
+    low, high = (Decimal(values[min(int((shares < one).sum()), len(values) - 1)]) for one in (_RARE, 1 - _RARE))
+    power = Decimal(1).scaleb(((high - low) / _BANDS or Decimal(1)).adjusted())
+    width = next(step * power for step in (1, 2, 5, 10) if high - low <= _BANDS * step * power)
+    widths = [width * 2**level for level in range(_JOINED + 1)]
+    first, end = _below(low, widths[-1]), _below(high, widths[-1]) + widths[-1]
+    levels = zip(*(_bands(Decimal(value), widths, first, end) for value in values), strict=True)
+    kept = [level for level in levels if len(set(level)) > 1]  # one band for all says the same as the top
+    return [[*labels, TOP] for labels in zip(values, *kept, strict=True)]
+
+
+def _bands(number: Decimal, widths: Sequence[Decimal], first: Decimal, end: Decimal) -> Iterator[str]:
+    """The band of each width that a number lies in."""
+    for width in widths:
+        low = _below(number, width)
+        if number < first:
+            yield f"below {_plain(first)}"
+        elif number >= end:
+            yield f"{_plain(end)} or more"
+        else:
+            yield f"{_plain(low)} to under {_plain(low + width)}"
+
+
+def _below(number: Decimal, width: Decimal) -> Decimal:
+    """The multiple of a width that a number is at or next above."""
+    return (number / width).to_integral_value(ROUND_FLOOR) * width
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number.normalize() + 0:f}"
 
 
 def _of_codes(name: str, groups: GroupLevels, domain: Iterable[str], file_name: str) -> DraftedHierarchy:

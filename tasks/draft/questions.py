@@ -7,7 +7,7 @@ A question is named by the place of its answer in the request. The draft has its
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -42,6 +42,45 @@ class Question:
 
     place: Location
     words: Wording
+
+
+@dataclass(frozen=True)
+class Line:
+    """Questions that one line of text answers, with “;” between the answers."""
+
+    hint: str
+    """Words of the prompt, with an example where that helps."""
+    places: tuple[Location, ...]
+    """Places of the answers, in their order; the last ones may be missing together."""
+    needed: int
+    """Answers without which the line is not complete."""
+
+    def at(self, recipient: int) -> "Line":
+        """The same questions about one of the recipients."""
+        places = (tuple(recipient if step == EVERY else step for step in place) for place in self.places)
+        return replace(self, places=tuple(places))
+
+    @property
+    def why(self) -> str:
+        """Reasons for asking."""
+        return " ".join(words_of(place).why for place in self.places)
+
+    def read(self, text: str, decimal: str = ".") -> Answers:
+        """The answers that a line has."""
+        parts = [part.strip() for part in text.split(";")]
+        return {place: read_answer(place, part, decimal) for place, part in zip(self.places, parts, strict=False)}
+
+    def problem(self, text: str, decimal: str = ".") -> str:
+        """The mistake in a line, in a sentence; empty where the request would take it."""
+        given = text.count(";") + 1
+        if given not in (self.needed, len(self.places)):
+            some = "" if self.needed == len(self.places) else f" or {len(self.places)}"
+            return f"{given} answer{'s' * (given > 1)}; expected {self.needed}{some}, with “;” between them"
+        for number, (place, answer) in enumerate(self.read(text, decimal).items(), 1):
+            found = problem_of(place, answer) if answer != "" else "empty"
+            if found:
+                return f"answer {number}: {found}"
+        return ""
 
 
 _QUESTIONS: Mapping[Location, Wording] = {
@@ -132,6 +171,34 @@ _QUESTIONS: Mapping[Location, Wording] = {
     (EVERY, "description"): Wording("what the column holds", "The recipient's data dictionary has it.", optional=True),
 }
 
+_AGREEMENT: Location = ("recipients", EVERY, "agreement")
+_STAKES: Location = ("recipients", EVERY, "stakes")
+OF_RECIPIENT = (
+    Line(
+        "who receives the copy; what they may use it for",
+        (("recipients", EVERY, "organisation"), ("recipients", EVERY, "purpose")),
+        2,
+    ),
+    Line(
+        "data use agreement: number; last day; if it has them, penalty for an attempt on somebody and chance that it "
+        "is noticed, such as DUA-7; 2030-12-31; 2000; 0.01",
+        tuple((*_AGREEMENT, term) for term in ("id", "expires", "penalty", "detection_rate")),
+        2,
+    ),
+    Line(
+        "money for one record: worth of sharing it; your loss if its person is identified; recipient's cost of an "
+        "attempt, such as 1200; 300; 4",
+        tuple((*_STAKES, term) for term in ("benefit", "loss", "cost")),
+        3,
+    ),
+)
+"""Questions on a recipient, in three lines."""
+OF_DATA = Line(
+    "who the people are; where the data come from and on which terms",
+    (("population", "source"), ("dataset", "source")),
+    2,
+)
+
 
 def words_of(place: Location) -> Wording:
     """The words of a question; a column's questions are the same in every table."""
@@ -188,7 +255,7 @@ def problem_of(place: Location, answer: Answer) -> str:
     if isinstance(answer, str) and REQUEST.annotation_at(at) in _NUMBERS:
         return "not clear as a number; write it without marks between thousands, such as 50000 or 0.5"
     if at[-2:] == ("agreement", "id") and isinstance(answer, str) and _DAY.fullmatch(answer):
-        return "that looks like a day; the last day is asked for below"
+        return "that looks like a day; the number comes first"
     held: object = list(answer) if isinstance(answer, tuple) else answer
     for step in reversed(at):
         held = [held] if isinstance(step, int) else {step: held}

@@ -27,7 +27,13 @@ class Stated:
         return tuple(
             one
             if (role := self.roles.get(f"{table}{one.profile.name}")) is None
-            else replace(one, role=role, reasons=(STATED,), terms={}, groups=one.groups if role is Role.QUASI else None)
+            else replace(
+                one,
+                role=role,
+                reasons=one.reasons if role is Role.UNREVIEWED else (STATED,),
+                terms={},
+                groups=one.groups if role is Role.QUASI else None,
+            )
             for one in suggestions
         )
 

@@ -30,8 +30,9 @@ def test_columns_that_may_be_known_are_named_first_and_those_that_nobody_knows_a
     found = remedies(
         _closed(record, "sequential.maximum_risk", "linkage.masked_share", **dict.fromkeys(names) | {names[0]: 0})
     )
-    assert found[0].startswith(f"Of {', '.join(names[1:])}: state “known_probability: 0” for each that nobody outside")
-    assert found[1:] == ("A higher penalty or a higher rate of detection in the agreement deters repeated attempts.",)
+    assert found[0] == f"Withhold {', '.join(names[1:])} (role: withheld). Cause: others are taken to know the values."
+    assert "state “known_probability: 0” for what nobody outside can know of them" in found[1]
+    assert found[2:] == ("A higher penalty or a higher rate of detection in the agreement deters repeated attempts.",)
 
 
 def test_numbers_are_to_be_masked_and_words_are_not() -> None:
@@ -40,11 +41,11 @@ def test_numbers_are_to_be_masked_and_words_are_not() -> None:
     (number, *_) = names
     kinds = tuple(one.model_copy(update={"type": "number" if one.name == number else "text"}) for one in record.fields)
     changed = records.changed(_closed(record, "singling_out.population_share"), fields=kinds)
-    (sentence,) = remedies(changed)
+    _, sentence = remedies(changed)
     assert "mask numbers that somebody can know" in sentence
     plain = {"type": "text", "treatment": "released as collected"}
     words = tuple(one.model_copy(update=plain) for one in record.fields)
-    (sentence,) = remedies(records.changed(changed, fields=words))
+    _, sentence = remedies(records.changed(changed, fields=words))
     assert "mask" not in sentence
 
 
@@ -58,9 +59,11 @@ def test_numbers_are_written_as_a_request_takes_them_and_masked_ones_are_not_to_
         if one.name in treatments
     )
     assert remedies(records.changed(record, fields=fields)) == (
-        f"Of {first}, {second}: mask numbers that somebody can know, in large groups (“masking: [{{attributes: "
-        f"[{second}], method: mdav, k: 200}}]”); take a larger k for {first}, which is not enough as masked; withhold "
-        "the others (role: withheld).",
+        f"Withhold {first}, {second} (role: withheld) to open all closed gates. Cause: others are taken to know "
+        "the values.",
+        "Or, in place of withholding: make quasi-identifiers with hierarchies of them; mask numbers that somebody can "
+        f"know, in large groups (“masking: [{{attributes: [{second}], method: mdav, k: 200}}]”); take a larger k for "
+        f"{first}, which is not enough as masked.",
     )
 
 
@@ -71,11 +74,10 @@ def test_columns_that_raise_a_figure_are_named_and_larger_groups_only_where_thes
     record = _closed(records.blocked(), "transparent.maximum_risk")
     (gate,) = record.gates
     raised = gate.model_copy(update={"threshold": 0.09, "measured": 1.0, "alone": alone, "columns": ("futime",)})
-    first, *rest = remedies(records.changed(record, gates=(raised,)))
-    assert first == (
-        "futime reveals generalized values, so that groups are smaller than they seem: withhold it (role: withheld), "
-        "or make it a quasi-identifier with a hierarchy."
-    )
+    first, second, *rest = remedies(records.changed(record, gates=(raised,)))
+    opened = "" if larger else " to open all closed gates"
+    assert first == f"Withhold futime (role: withheld){opened}. Cause: generalized values are revealed."
+    assert second == "Or, in place of withholding: make quasi-identifiers with hierarchies of futime."
     assert [one.startswith("Larger groups") for one in rest] == [True] * larger
 
 
@@ -98,16 +100,36 @@ def test_conditions_and_passed_gates() -> None:
 @pytest.mark.parametrize(
     ("assessment", "begins"),
     [
-        ("combined", "Of "),
-        ("linkage", "Of "),
-        ("singling_out", "Of "),
+        ("combined", "Withhold "),
+        ("linkage", "Withhold "),
+        ("singling_out", "Withhold "),
         ("sequential", "A higher penalty"),
-        ("attribute", "Classes disclose"),
+        ("attribute", "Classes share"),
     ],
 )
 def test_every_measure_of_an_assessment_has_its_remedy(assessment: str, begins: str) -> None:
     (measures,) = (one.gate_measures for one in ASSESSMENTS if one.id == assessment)
     assert measures
     for measure in measures:
-        (sentence,) = remedies(_closed(records.blocked(), measure))
+        sentence, *_ = remedies(_closed(records.blocked(), measure))
         assert sentence.startswith(begins)
+
+
+def test_one_change_takes_back_all_columns_that_close_gates_and_says_why_each_does() -> None:
+    record = _closed(records.blocked(), "linkage.masked_share", "columns.unplaced")
+    first, second, *_ = _beside(record)
+    fields = tuple(
+        one.model_copy(
+            update={"known_probability": None if one.name == second else 0, "treatment": "as is", "type": "text"}
+        )
+        for one in record.fields
+        if one.name in (first, second)
+    )
+    linkage, unplaced = record.gates
+    gates = (linkage, unplaced.model_copy(update={"columns": (first,)}))
+    assert remedies(records.changed(record, fields=fields, gates=gates)) == (
+        f"Withhold {first}, {second} (role: withheld) to open all closed gates. Causes: generalized values are "
+        f"revealed ({first}); others are taken to know the values ({second}).",
+        "Or, in place of withholding: make quasi-identifiers with hierarchies of them; state “known_probability: 0” "
+        f"for what nobody outside can know of {second}.",
+    )

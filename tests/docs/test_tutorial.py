@@ -21,9 +21,8 @@ SHOWN = re.compile(r"^```text\n\$ (.+)\n((?:.*\n)*?)```", re.MULTILINE)
 REQUEST, CORRECTION = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 MAXIMUM_LINES = 260
 DIALOGUE = """\
-A decision never holds for longer than the agreement.
-Its last day, as YYYY-MM-DD: 31.12.2038
-not a date; expected a date of the calendar as YYYY-MM-DD, such as 2030-12-31
+answer 2: not a date; expected a date of the calendar as YYYY-MM-DD, such as
+2030-12-31
 """
 
 
@@ -101,7 +100,7 @@ def test_drafting_and_checking(reader: Reader) -> None:
 @pytest.mark.slow
 def test_a_wrong_answer_is_asked_again(reader: Reader) -> None:
     """The prompts up to the agreement are left open; the day is answered in another form, then as it should be."""
-    answers = [*[""] * 11, "31.12.2038", "2038-12-31", *[""] * 12]
+    answers = [*[""] * 6, "DUA-7; 31.12.2038", "DUA-7; 2038-12-31", *[""] * 3]
     arguments = ["init", "first/visits.csv", "--population", "first/population.csv", "--output", "asked"]
     session = in_terminal(arguments, answers, reader.folder)
     assert session.code == 0, session.shown

@@ -8,7 +8,7 @@ import pytest
 
 from tasks.draft.document import Given
 from tasks.draft.draft import Draft, write_draft
-from tasks.draft.questions import Answers, problem_of, read_answer, words_of
+from tasks.draft.questions import OF_RECIPIENT, Answers, problem_of, read_answer, words_of
 from tasks.request.document import Location
 from tasks.request.load import load_request
 from tests.draft.test_draft import wide
@@ -108,3 +108,18 @@ def test_words_end_and_begin_as_prompts_and_sentences_do() -> None:
         assert words.why[0].isupper()
         assert words.why.endswith(".")
         assert not words.hint.endswith(".")
+
+
+def test_a_line_has_several_answers_in_the_order_of_its_places() -> None:
+    agreement = OF_RECIPIENT[1].at(2)
+    place = ("recipients", 2, "agreement")
+    assert agreement.read("D 1 ;2040-12-31; 2.000 ;0,01", ",") == {
+        (*place, "id"): "D 1",
+        (*place, "expires"): "2040-12-31",
+        (*place, "penalty"): 2000,
+        (*place, "detection_rate"): 0.01,
+    }
+    assert agreement.problem("D 1; 2040-12-31") == ""
+    assert agreement.problem("D 1; 2040-12-31; 2000").startswith("3 answers; expected 2 or 4")
+    assert agreement.problem("D 1; 2040-12-31; 2000; 1").startswith("answer 4: out of range")
+    assert agreement.problem("; 2040-12-31") == "answer 1: empty"

@@ -1,0 +1,94 @@
+"""The columns of a draft in a table, and what a person makes of them in one line, such as “4-6,9=s 12=w”."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from flows.cli.output import table
+from reports.document import Block
+from tasks.draft.document import in_short
+from tasks.draft.roles import IN_LABEL, MANY_VALUES, MAYBE_QUANTITY, QUANTITY, UNCLEAR, Suggestion
+from tasks.draft.stated import STATED
+from tasks.request.model import Role
+
+LETTERS: Mapping[str, tuple[Role, str]] = {
+    "q": (Role.QUASI, "others may know it, secret or not: leaves in groups"),
+    "s": (Role.SENSITIVE, "secret, nobody outside knows it: leaves as it is"),
+    "i": (Role.INSENSITIVE, "harmless, nobody outside knows it: leaves as it is"),
+    "w": (Role.WITHHELD, "does not leave; d if it names a person"),
+    "d": (Role.DIRECT, ""),
+}
+"""Roles that a person may give a column, by letter; one that is explained with another letter has no words."""
+UNKNOWN = "si"
+"""Letters that say that nobody outside knows the values."""
+_LEAVES = {
+    Role.QUASI: "in groups",
+    Role.TEXT: "redacted",
+    Role.PSEUDONYM: "renamed",
+    Role.DIRECT: "no",
+    Role.WITHHELD: "no",
+    Role.UNREVIEWED: "? no",
+}
+_UNSAID = frozenset({UNCLEAR, MANY_VALUES, QUANTITY, MAYBE_QUANTITY, STATED})
+"""Reasons that the number of values shows, or that are none."""
+_MEASURED = re.compile(r"(reveals .+?)( exactly for |: ).*")
+_CHANGE = re.compile(r"(\S.*?)=([a-z])(?=[\s,;]|\Z)[\s,;]*", re.IGNORECASE)
+
+
+def shown_columns(columns: Mapping[str, Suggestion], doubtful: frozenset[str]) -> list[Block]:
+    """Number, name, way to leave, number of values and reason of each column; doubtful ones do not leave."""
+    rows = [
+        (str(place), name, *_cells(one, doubtful=name in doubtful))
+        for place, (name, one) in enumerate(columns.items(), 1)
+    ]
+    return table("", (">", "column", "leaves", ">values", "why"), rows)
+
+
+def _cells(one: Suggestion, *, doubtful: bool) -> tuple[str, str, str]:
+    leaves = "? no" if doubtful else _LEAVES.get(one.role, "as it is")
+    label = one.profile.label
+    said = [
+        _MEASURED.sub(r"\1", short)
+        for reason, short in zip(one.reasons, in_short(one), strict=True)
+        if reason not in _UNSAID and not (label and reason.endswith(IN_LABEL)) and not short.startswith("or ")
+    ]
+    kind = ["sensitive"] if doubtful and one.role is Role.SENSITIVE else []
+    return leaves, f"{one.profile.distinct:,}", "; ".join([*([f"“{label}”"] if label else []), *kind, *said])
+
+
+def read_changes(text: str, columns: Mapping[str, Suggestion]) -> tuple[dict[str, str], str]:
+    """Letters by column, and what is wrong with the line, empty where nothing is.
+
+    Columns are named, or numbered as they are shown; “4-6” are three of them, as “4,5,6” are.
+    """
+    line = re.sub(r"\s*([=,])\s*", r"\1", text.strip())
+    names, made, end = [*columns], dict[str, str](), 0
+    for found in _CHANGE.finditer(line):
+        if found.start() != end:
+            break
+        end = found.end()
+        letter = found[2].lower()
+        if letter not in LETTERS:
+            return {}, f"no such letter: {letter}; there are {', '.join(LETTERS)}"
+        for part in [found[1]] if found[1] in columns else found[1].split(","):
+            chosen = _named(part, names)
+            if not chosen:
+                return {}, f"no such column: {part}; a name, or a number from 1 to {len(names)}"
+            made |= dict.fromkeys(chosen, letter)
+    if end != len(line):
+        return {}, "not clear; columns, “=” and a letter, such as 4-6,9=s 12=w"
+    rows = [name for name, letter in made.items() if letter == "q" and columns[name].of_row]
+    if rows:
+        return {}, f"{', '.join(rows)}: differs between rows of a person, so it cannot leave in groups"
+    return made, ""
+
+
+def _named(part: str, names: Sequence[str]) -> list[str]:
+    """The columns of a name, a number, or a range of either; none where there is no such one."""
+    numbers = {str(number): name for number, name in enumerate(names, 1)} | {name: name for name in names}
+    if part in numbers:
+        return [numbers[part]]
+    for dash in re.finditer("-", part):
+        first, last = numbers.get(part[: dash.start()]), numbers.get(part[dash.end() :])
+        if first is not None and last is not None:
+            return list(names[names.index(first) : names.index(last) + 1])
+    return []
