@@ -13,13 +13,18 @@ _PRELOADED = "tasks.decision.explain.explain"
 """Imports all that such work needs."""
 
 
+def expect_work() -> None:
+    """Let the process that such work is forked from import what it needs, while this one does something else."""
+    start_fork_server(preloaded=_PRELOADED)
+
+
 def beside(work: Callable[[], _Result]) -> Callable[[], _Result]:
     """Start some work, which can be pickled with its result or error.
 
     The function returned waits for the result, and raises what the work raised. A process that is not waited for ends
     with this one. It is forked from one without threads: a fork of this one might wait for ever for a lock of a thread.
     """
-    start_fork_server(preloaded=_PRELOADED)
+    expect_work()
     context = WorkerContext()
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(work, sending), daemon=True)

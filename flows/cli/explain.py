@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from flows.beside import beside
+from flows.beside import beside, expect_work
 from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed, rendered
 from flows.cli.explained_records import documents
 from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, ReleaseArgument, WorkspaceOption, check_recipient
@@ -43,6 +43,8 @@ from tasks.request.model import Recipient, ReleaseRequest
 _SEARCH_WORK, _FEWEST_GAMES = 2**25, 6
 """Games solved for one recipient after which no further lever is searched, times distinct tuples of the population and
 strategies."""
+_MANY_RECORDS = 5_000
+"""Records from which the search is likely to be shared by two processes."""
 
 
 def explain(
@@ -100,6 +102,8 @@ def explained_release(
         if at_once is not None:
             for record in chosen:
                 at_once(record)
+        if chosen[0].dataset.rows_in > _MANY_RECORDS:
+            expect_work()
         return recalled, _explained(recalled, chosen, place, say)
 
 
