@@ -285,7 +285,7 @@ class TestWithoutThePopulation:
         assert without["recipients"][0]["chance"] == pytest.approx(2 / 15)
         assert without["recipients"][0]["chance"] > known["recipients"][0]["chance"]
         assert without["named"] == []
-        assert f"alone, for the {gone} changed since the decision" in " ".join(without["notes"])
+        assert f"alone: the {gone} changed since the decision" in " ".join(without["notes"])
         assert whole["recipients"][0]["chance"] < without["recipients"][0]["chance"]
 
     def test_neither_data_nor_hierarchies_are_needed(self, made: Made, leak: pd.DataFrame) -> None:
