@@ -9,7 +9,7 @@ from reports import numbers
 from reports.document import listed, named
 from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
-from tasks.assessments.columns.facts import ColumnsFact
+from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.dates.facts import STAGE, DatesFact
 from tasks.assessments.events.facts import EventsFact
@@ -144,6 +144,12 @@ class RecordView(FileView):
         """Places of the released columns in the attack; None where the stage did not finish."""
         fact = self.record.further.get("columns")
         return None if fact is None else ColumnsFact.model_validate(fact)
+
+    @property
+    def excused(self) -> tuple[ColumnFact, ...]:
+        """Released columns that reveal others and that somebody has excused."""
+        fact = self.columns
+        return () if fact is None else tuple(one for one in fact.columns if one.findings and one not in fact.unplaced)
 
     def worse(self, measure: Measure, figure: float) -> WorseFigure | None:
         """The figure of a risk that other columns of the copy or other copies raise, where it is above ``figure``."""

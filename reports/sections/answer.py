@@ -1,7 +1,7 @@
 """The answer on the first page: what leaves, who could still find whom, what is lost, and on what that rests."""
 
 from reports import numbers
-from reports.document import Paragraph, said
+from reports.document import Paragraph, named, said
 from reports.population import rests_on
 from reports.record_view import RecordView
 from tasks.assessments.events.facts import KnownRowsFact
@@ -32,6 +32,7 @@ def answer(view: RecordView) -> Paragraph:
         said(
             f"{records} {_counted(view)} in "
             f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
+            _revealing(view),
             _who(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
             f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
@@ -39,6 +40,15 @@ def answer(view: RecordView) -> Paragraph:
         ),
         "lead",
     )
+
+
+def _revealing(view: RecordView) -> str | None:
+    """Sentence on released columns that somebody has excused."""
+    names = [one.name for one in view.excused]
+    if not names:
+        return None
+    verb, they = ("reveals", "is") if len(names) == 1 else ("reveal", "are")
+    return f"{named(names)} {verb} other columns or people and {they} excused: section 3 says by whom and why."
 
 
 def _counted(view: RecordView) -> str:

@@ -4,11 +4,28 @@ from collections.abc import Iterator
 
 from reports import numbers
 from reports.document import DASH, Block, Paragraph, Table, failed, lines, named, plural, strong
-from reports.record_view import FileView
-from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
+from reports.record_view import FileView, RecordView
+from tasks.assessments.columns.facts import ColumnFact, ColumnsFact, Sign
+from tasks.request.model import Measure
 
 
-def columns(_view: FileView, fact: ColumnsFact) -> Iterator[Block]:
+def excused(view: RecordView) -> Iterator[Block]:
+    """Released columns that reveal others, for the determination: what they reveal, and who accepts that and why."""
+    fact = view.columns
+    if found := view.excused:
+        yield Table(
+            "Columns that are released although they reveal others: what each reveals, and who accepts that and why",
+            "Column 20 | Finding 42 | Outcome 38",
+            [(strong(one.name), _findings(view, one), _place(one, set())) for one in found],
+        )
+    if fact and fact.unplaced and view.gate(Measure.COLUMNS_UNPLACED) is None:
+        yield (
+            f"No gate of the policy judges what released columns reveal, and nobody accepts that of "
+            f"{named(one.name for one in fact.unplaced)}: section E10.6 has the findings."
+        )
+
+
+def columns(view: FileView, fact: ColumnsFact) -> Iterator[Block]:
     """The part of the section on risk."""
     yield (
         "Columns that are released beside the quasi-identifiers are judged by their values: whether one reveals a "
@@ -22,7 +39,7 @@ def columns(_view: FileView, fact: ColumnsFact) -> Iterator[Block]:
         yield Table(
             "What released columns reveal",
             "Column 22 | Distinct values, share of records 12r | Entropy, bits 10r | Finding 34 | Outcome 22",
-            [(strong(one.name), *_figures(one), _findings(one), _place(one, unplaced)) for one in found],
+            [(strong(one.name), *_figures(one), _findings(view, one), _place(one, unplaced)) for one in found],
         )
     if clear := [one.name for one in fact.columns if one not in found]:
         yield Paragraph(f"No finding in {plural(len(clear), 'column')}: {named(clear, every=True)}.")
@@ -32,8 +49,17 @@ def _figures(column: ColumnFact) -> tuple[str, str]:
     return numbers.percent(column.distinct_share), f"{column.entropy:.2f}"
 
 
-def _findings(column: ColumnFact) -> str:
-    return lines(*(one.sentence for one in column.findings)) or DASH
+def _findings(view: FileView, column: ColumnFact) -> str:
+    """The findings; a share of the records is held to the small-cell rule."""
+    return (
+        lines(
+            *(
+                one.words(view.share_in(one.share)) if one.sign is Sign.TOLD else one.sentence
+                for one in column.findings
+            )
+        )
+        or DASH
+    )
 
 
 def _place(column: ColumnFact, unplaced: set[str]) -> str:

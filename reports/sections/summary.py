@@ -21,6 +21,7 @@ from reports.document import (
 )
 from reports.population import TITLES
 from reports.record_view import RecordView
+from reports.sections import columns
 from reports.sections.answer import information_kept
 from reports.sections.events import withheld_rows
 from reports.sections.overview import scope
@@ -45,6 +46,7 @@ _DECISIVE = frozenset(
 
 def judged(view: RecordView) -> Iterator[Block]:
     """The highest risks before and after, and the gates: what was measured and what is required."""
+    yield from columns.excused(view)
     if view.record.risk is not None:
         yield _highest_risks(view)
     if not view.gates:

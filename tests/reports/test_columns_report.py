@@ -2,7 +2,7 @@
 
 from reports.document import alike, named
 from reports.record_view import RecordView
-from reports.sections.columns import columns
+from reports.sections.columns import columns, excused
 from tests.support import records, special_records
 from tests.support.rendered import determination_html
 from tests.support.texts import sections
@@ -33,3 +33,24 @@ def test_columns_that_say_the_same_are_one_row_and_ranges_have_their_ends() -> N
     many = [chr(ord("a") + number) for number in range(20)]
     assert named(many) == "a, b, c, d, e, f, g, h, i, j and 10 others"
     assert alike([(name, "") for name in many]) == [(", ".join(many), "")]
+
+
+def test_the_determination_names_excused_columns_with_what_they_reveal_who_accepts_it_and_why() -> None:
+    """Of 20 records, 45% are 9: fewer than may be shown, so that the share is told as a bound of 11 in 20."""
+    record = records.approved()
+    shown = sections(determination_html(record))
+    assert "relationship reveals other columns or people and is excused: section 3 says by whom" in shown["decision"]
+    told = "relationship relationship reveals sex exactly for 45% of the records excused by Dana: it is needed."
+    assert told in shown["judged"]
+    few = records.changed(record, dataset=record.dataset.model_copy(update={"rows_in": 20}))
+    (table,) = excused(RecordView(few))
+    assert "reveals sex exactly for &lt;55% of the records" in table.rows[0][1]
+
+
+def test_revealing_columns_that_no_gate_judges_and_nobody_excused_are_named() -> None:
+    record = records.approved()
+    fact = special_records.columns()
+    bare = fact.model_copy(update={"columns": tuple(one.model_copy(update={"excused": ""}) for one in fact.columns)})
+    without = records.changed(record, further={**record.further, "columns": bare.model_dump(mode="json")}, gates=())
+    (sentence,) = excused(RecordView(without))
+    assert "nobody accepts that of relationship: section E10.6" in sentence

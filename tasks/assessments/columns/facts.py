@@ -42,7 +42,11 @@ class ColumnFinding(Fact):
     @property
     def sentence(self) -> str:
         """The finding in words."""
-        these, others, share = " and ".join(self.columns), " and ".join(self.others), f"{self.share:.0%}"
+        return self.words(f"{self.share:.0%}")
+
+    def words(self, share: str) -> str:
+        """The finding with its share as it may be shown."""
+        these, others = " and ".join(self.columns), " and ".join(self.others)
         verb = "reveal" if len(self.columns) > 1 else "reveals"
         match self.sign:
             case Sign.TELLS:
