@@ -8,6 +8,8 @@ from typing import Any
 from flows.cli.output import ExitCode, outcome, table
 from flows.gate import Outcome
 from reports.document import Block, Paragraph, text
+from reports.record_view import RecordView
+from reports.sections.answer import usefulness
 from tasks.core.canonical import digest
 from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -102,6 +104,8 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
     if lapsed or verdict not in {record.decision.value, AWAITING_SIGNATURE}:
         yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
     yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
+    if record.decision is not Verdict.BLOCKED and (kept := usefulness(RecordView(record))):
+        yield Paragraph(f"  {kept}", "lead")
     if record.decision is Verdict.BLOCKED:
         yield from (Paragraph(f"  → {sentence}", "lead") for sentence in remedies(record))
     records, small_cell = RecordCounts.of(record), record.policy.small_cell

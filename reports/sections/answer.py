@@ -8,6 +8,10 @@ from tasks.assessments.events.facts import KnownRowsFact
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Role
 
+_WORTH_SAYING = 0.1
+"""Share of the records that lose a column, from which the first page says so."""
+_MOST_NAMED = 5
+
 
 def answer(view: RecordView) -> Paragraph:
     """One paragraph: what leaves, who could find whom and how likely, what is lost, and on what that rests."""
@@ -35,6 +39,7 @@ def answer(view: RecordView) -> Paragraph:
             _revealing(view),
             _who(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
+            _lost_most(view),
             f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
             "assumptions of section 5.",
         ),
@@ -107,6 +112,32 @@ def _of_rows(known: KnownRowsFact | None) -> str | None:
         f"Whoever also knows {held}, and that the person is in the file, finds the person with a probability of at "
         f"most {numbers.risk(1 / known.fewest)}."
     )
+
+
+def usefulness(view: RecordView) -> str | None:
+    """Information kept and the columns that lost most, for a terminal; None where nothing was measured."""
+    if view.record.risk is None:
+        return None
+    return said(f"Information kept: {numbers.percent(information_kept(view))}.", _lost_most(view))
+
+
+def _lost_most(view: RecordView) -> str | None:
+    """Sentence on the columns that most records lose; None where few records lose any."""
+    lost: dict[str, tuple[float, str]] = {}
+    for field in view.fields(Role.QUASI):
+        if not field.records_per_level or field.groups_per_level[-1] > 1:
+            continue
+        counts = (*field.records_per_level, view.rows_in - view.released)
+        share = (counts[-2] + counts[-1]) / view.rows_in
+        # Where the report hides one of the two, their exact sum would disclose it.
+        hidden = view.cells.breakdown(counts)[-2:] != tuple(map(numbers.integer, counts[-2:]))
+        lost[field.name] = share, view.stepped_in(share) if hidden else view.share_in(share)
+    most = sorted((name for name in lost if lost[name][0] >= _WORTH_SAYING), key=lambda name: -lost[name][0])
+    if not most:
+        return None
+    shares = [f"{name} ({lost[name][1]})" for name in most[:_MOST_NAMED]]
+    shares[0] = f"{most[0]} (withheld for {lost[most[0]][1]} of the records)"
+    return f"Lost most: {', '.join(shares)}."
 
 
 def information_kept(view: RecordView) -> float:

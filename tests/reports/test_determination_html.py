@@ -9,6 +9,8 @@ import pytest
 from reports import numbers
 from reports.determination import charts as figures
 from reports.determination import determination, evidence
+from reports.record_view import RecordView
+from reports.sections.answer import usefulness
 from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
 from tasks.core.canonical import digest
@@ -399,3 +401,33 @@ def test_a_template_prints_no_bare_number_and_nothing_missing(expression: str) -
 def test_a_template_that_cannot_be_filled_stops_the_report() -> None:
     with pytest.raises(StageFailed, match="could not be written in full"):
         render(SmallCellRule(11), "document.html", document=records.approved())
+
+
+@pytest.mark.parametrize(
+    ("record", "left", "said"),
+    [
+        # 32,561 - 15,561 = 17,000 records leave without their age, 52.2097%.
+        (records.approved(), (12_561, 3_000, 0, 0, 0, 17_000), "Lost most: age (withheld for 52.21% of the records)."),
+        # Six more were suppressed: too few to be told, so that the share is coarse.
+        (records.awaiting_review(), (12_555, 3_000, 0, 0, 0, 17_000), "age (withheld for 52.2% of the records)."),
+        # Groups of any size are no loss of the whole value, and a tenth is where it begins.
+        (records.approved(), (0, 29_561, 0, 0, 0, 3_000), None),
+    ],
+)
+def test_the_first_page_names_the_columns_that_records_lose(
+    record: DecisionRecord, left: tuple[int, ...], said: str | None
+) -> None:
+    fields = tuple(
+        field.model_copy(update={"records_per_level": left}) if field.name == "age" else field
+        for field in record.fields
+    )
+    less = records.changed(record, fields=fields)
+    page, line = texts.sections(determination_html(less))["decision"], usefulness(RecordView(less))
+    assert line is not None
+    assert line.startswith("Information kept: 95.57%.")
+    for shown in (page, line):
+        assert (said in shown) if said else ("Lost most" not in shown)
+
+
+def test_nothing_is_said_of_information_that_was_not_measured() -> None:
+    assert usefulness(RecordView(records.validation_failed())) is None
