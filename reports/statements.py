@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from reports import numbers
-from reports.document import VerdictBox, kept
+from reports.document import VerdictBox, kept, said, sentence_start
 from tasks.assessments.dates.facts import STAGE
 from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
 from tasks.decision.standing import AWAITING_SIGNATURE
@@ -19,7 +19,8 @@ def verdict_box(record: DecisionRecord) -> VerdictBox:
             f"The file named below may be delivered to {who}, for the purpose and on the terms stated, from "
             f"{numbers.day(record.valid_from)} until {numbers.day(record.valid_until)}."
         )
-        return VerdictBox("✓", f"Approved{exception}", "awaiting" if exception else "approved", meaning)
+        words, css = f"Approved{exception}", "awaiting" if exception else "approved"
+        return VerdictBox("✓", words, css, said(meaning, _unsigned(record)))
     if record.decision is Verdict.AWAITING_REVIEW:
         need = record.reviews_required
         voters = "the required reviewer has" if need == 1 else f"all {need} required reviewers have"
@@ -33,6 +34,16 @@ def verdict_box(record: DecisionRecord) -> VerdictBox:
         meaning = f"The measurements are complete. Nothing may be delivered to {who} before {voters} voted to approve."
         return VerdictBox("◔", f"Awaiting review{exception}", "awaiting", meaning)
     return VerdictBox("✗", "Blocked", "blocked", f"Nothing may be delivered to {who} under this request.")
+
+
+def _unsigned(record: DecisionRecord) -> str | None:
+    """Sentence on an approval that waited for nobody's vote or signature; None elsewhere."""
+    if record.reviews_required or record.expert_signs:
+        return None
+    by = "" if record.answering else "It leaves by the technical verdict of the gate: "
+    policy = f"the policy “{record.policy.id}”, version {record.policy.version},"
+    signed = "does not wait for the expert's signature" if record.expert else "no qualified person has signed"
+    return sentence_start(f"{by}{policy} asks for no expert and no reviewer, and {signed}.")
 
 
 _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {

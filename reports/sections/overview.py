@@ -145,10 +145,11 @@ def statement(view: RecordView) -> Iterator[Block]:
     )
     if record.expert:
         signs = f"The determination is that of {record.expert} and takes effect with the signature below the decision."
-        if record.decision is Verdict.APPROVED:
-            by = "the gates and of the reviewers' votes" if record.reviews else "the gates"
-            early = "" if record.expert_signs else "; the policy lets the file leave before the expert signs"
-            signs += f" “Approved” is the result of {by}{early}."
+    if record.decision is Verdict.APPROVED:
+        by = "the gates and of the reviewers' votes" if record.reviews else "the gates"
+        when = "before the expert signs" if record.expert else "without that signature"
+        early = "" if record.expert_signs else f"; the policy lets the file leave {when}"
+        signs += f" “Approved” is the result of {by}{early}."
     yield (
         "This document and its evidence are the record required by (ii). The program that wrote them measures and "
         f"compares; it does not determine. {signs} {policy_fixes}"

@@ -431,3 +431,33 @@ def test_the_first_page_names_the_columns_that_records_lose(
 
 def test_nothing_is_said_of_information_that_was_not_measured() -> None:
     assert usefulness(RecordView(records.validation_failed())) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "first", "second"),
+    [
+        (
+            {"expert": None},
+            "It leaves by the technical verdict of the gate: the policy “outbound-data”, version 2026.1, asks for no "
+            "expert and no reviewer, and no qualified person has signed.",
+            "this document is evidence for a determination and not one itself. “Approved” is the result of the gates; "
+            "the policy lets the file leave without that signature.",
+        ),
+        (
+            {},
+            "asks for no expert and no reviewer, and does not wait for the expert's signature.",
+            "“Approved” is the result of the gates; the policy lets the file leave before the expert signs.",
+        ),
+    ],
+)
+def test_an_approval_that_waited_for_nobody_says_so_on_both_pages(
+    changes: dict[str, None], first: str, second: str
+) -> None:
+    shown = texts.sections(determination_html(records.changed(records.approved(), **changes)))
+    assert first in shown["decision"]
+    assert second in shown["statement"]
+
+
+def test_nothing_is_said_of_a_missing_signature_where_votes_are_needed_or_nothing_leaves() -> None:
+    for record in (records.awaiting_review(), records.blocked()):
+        assert "asks for no expert" not in text_of(record)
