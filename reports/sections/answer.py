@@ -76,7 +76,8 @@ def _who(view: RecordView) -> str:
             "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
             f"{write(highest)}."
             if highest
-            else "For an attacker who weighs gain against cost, not even a first attempt pays."
+            else "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not "
+            "a risk of zero for an attacker who does not weigh costs."
         )
     presence = None
     prosecutor = risk.residual.prosecutor.maximum

@@ -26,6 +26,7 @@ from reports.sections.answer import information_kept
 from reports.sections.events import withheld_rows
 from reports.sections.overview import scope
 from reports.smallcell import HIDDEN
+from reports.statements import gate_title
 from tasks.request.model import Measure, Role
 
 _DECISIVE = frozenset(
@@ -58,7 +59,7 @@ def judged(view: RecordView) -> Iterator[Block]:
         "Gate 46 | Measured 22r | Required 19 | Outcome 13",
         [
             (
-                lines(row.gate.title, small(row.interval)) if row.interval else row.gate.title,
+                lines(gate_title(row.gate), small(row.interval)) if row.interval else gate_title(row.gate),
                 strong(row.measured),
                 row.asked,
                 passed(yes=row.gate.passed, overridden=bool(row.gate.overridden)),
@@ -91,7 +92,7 @@ def _highest_risks(view: RecordView) -> Table:
         first, second = (
             risk.sequential.judged_in(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual)
         )
-        title = "a sequential adversary, who makes repeated attempts"
+        title = "a sequential adversary, who makes repeated attempts" + ("" if second else " (0: no attempt pays)")
         rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
 
     for row in tuple(rows):

@@ -69,9 +69,11 @@ def test_the_table_of_risks_has_a_threshold_only_where_a_gate_has_it() -> None:
 def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and_on_what_it_rests() -> None:
     page = texts.sections(determination_html(records.approved()))["decision"]
     for part in (
-        "32,561 records in 16 columns leave for Cumberland University, Department of Economics. A recipient who knows "
-        "the method and everybody's age, zip, race, sex identifies a record in a single attempt with a probability of "
-        "at most 0.01333. For an attacker who weighs gain against cost, not even a first attempt pays.",
+        "32,561 records in 16 columns leave for Cumberland University, Department of Economics. relationship reveals "
+        "other columns or people and is excused: section 3 says by whom and why. A recipient who knows the method and "
+        "everybody's age, zip, race, sex identifies a record in a single attempt with a probability of at most "
+        "0.01333. For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is "
+        "not a risk of zero for an attacker who does not weigh costs.",
         "95.57% of the information in age, zip, race, sex is kept. This rests on a population table of 6,339,942 "
         "people, on agreement DUA-2026-014 with its penalty, and on the assumptions of section 5.",
     ):
@@ -461,3 +463,11 @@ def test_an_approval_that_waited_for_nobody_says_so_on_both_pages(
 def test_nothing_is_said_of_a_missing_signature_where_votes_are_needed_or_nothing_leaves() -> None:
     for record in (records.awaiting_review(), records.blocked()):
         assert "asks for no expert" not in text_of(record)
+
+
+def test_a_sequential_risk_of_zero_is_explained_beside_the_figure_and_no_other_is() -> None:
+    shown = texts.sections(determination_html(records.approved()))["judged"]
+    assert "Highest risk of a record from a sequential adversary (0: no attempt pays) 0 at most 0.09" in shown
+    assert "a sequential adversary, who makes repeated attempts (0: no attempt pays)" in shown
+    for record in (records.blocked(), records.without_adversaries()):
+        assert "no attempt pays" not in text_of(record)
