@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from scipy.special import expit
+
 from reports import numbers
 from reports.assumptions import assumptions
 from reports.document import (
@@ -49,6 +51,7 @@ def judged(view: RecordView) -> Iterator[Block]:
     """The highest risks before and after, and the gates: what was measured and what is required."""
     yield from columns.excused(view)
     if view.record.risk is not None:
+        yield _amounts(view)
         yield _highest_risks(view)
     if not view.gates:
         yield "No gate was judged."
@@ -66,6 +69,26 @@ def judged(view: RecordView) -> Iterator[Block]:
             )
             for row in view.gates
         ],
+    )
+
+
+def _amounts(view: RecordView) -> str:
+    """The amounts that the game and the sequential adversary weigh."""
+    recipient, money = view.record.recipient, numbers.amount
+    counted = [
+        f"benefit of sharing {money(recipient.benefit)}",
+        f"loss from a re-identification {money(recipient.loss)}",
+        f"the recipient's gain from it {money(recipient.gain)}",
+        f"cost of an attempt {money(recipient.cost)}",
+    ]
+    if view.sequential:
+        profile = view.sequential.profile
+        detected = f"chance of its detection {numbers.risk(float(expit(profile.detection_intercept)))}"
+        counted += [f"penalty for an attempt {money(profile.penalty)}", detected] if profile.penalty else ["no penalty"]
+    return said(
+        "The verdict rests on amounts that the request states, or that follow from them, and that nobody measured; "
+        f"per record, in one currency: {listed(counted)}.",
+        "Some are known as ranges or distributions only: section E14." if view.risk.uncertainty else None,
     )
 
 

@@ -471,3 +471,13 @@ def test_a_sequential_risk_of_zero_is_explained_beside_the_figure_and_no_other_i
     assert "a sequential adversary, who makes repeated attempts (0: no attempt pays)" in shown
     for record in (records.blocked(), records.without_adversaries()):
         assert "no attempt pays" not in text_of(record)
+
+
+def test_the_amounts_that_the_verdict_rests_on_stand_before_the_risks() -> None:
+    rests = "per record, in one currency: benefit of sharing 1,200.00, loss from a re-identification 300.00, the "
+    rests += "recipient's gain from it 300.00, cost of an attempt 4.00"
+    judged = texts.sections(determination_html(records.approved()))["judged"]
+    assert f"{rests}, penalty for an attempt 2,000.00 and chance of its detection 0.005." in judged
+    undeterred = texts.sections(determination_html(records.blocked_by_planning()))["judged"]
+    assert f"{rests} and no penalty." in undeterred
+    assert "amounts" not in texts.sections(determination_html(records.validation_failed()))["judged"]
