@@ -31,7 +31,7 @@ def rests_on(population: PopulationFact, people: str) -> str:
         f"{listed(list(population.lacks))}, on the file's own counts by these",
         PopulationBasis.FILE: f"the file as its own population of {people} people",
         PopulationBasis.SAMPLE: f"the file's own counts of {people} people, who are taken to be a random sample of "
-        f"{numbers.integer(population.size or 0)}",
+        f"{numbers.integer(population.size or 0)}, as the request states",
     }[population.basis]
 
 
@@ -82,7 +82,7 @@ def basis(population: PopulationFact) -> str:
         PopulationBasis.TABLE_AND_FILE: lacking,
         PopulationBasis.FILE: "the file, which holds everybody of the population",
         PopulationBasis.SAMPLE: said(
-            "the file, a random sample of",
+            "the file, taken to be a random sample of",
             f"{numbers.integer(population.size or 0)} people",
         ),
     }[population.basis]

@@ -60,7 +60,9 @@ def _counted(view: RecordView) -> str:
     """Records, or the people whom they are and their rows."""
     rows = view.record.dataset.rows
     if rows is None:
-        return "records"
+        if view.released == view.rows_in or view.few_suppressed:
+            return "records"
+        return f"of {numbers.integer(view.rows_in)} records"
     of_all = "" if rows.rows_out is None or view.few_suppressed else f"{numbers.integer(rows.rows_out)} of "
     return f"people (records) with {of_all}{numbers.integer(rows.rows_in)} rows"
 

@@ -10,7 +10,7 @@ from reports import numbers
 from reports.determination import charts as figures
 from reports.determination import determination, evidence
 from reports.record_view import RecordView
-from reports.sections.answer import usefulness
+from reports.sections.answer import answer, usefulness
 from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
 from tasks.core.canonical import digest
@@ -481,3 +481,21 @@ def test_the_amounts_that_the_verdict_rests_on_stand_before_the_risks() -> None:
     undeterred = texts.sections(determination_html(records.blocked_by_planning()))["judged"]
     assert f"{rests} and no penalty." in undeterred
     assert "amounts" not in texts.sections(determination_html(records.validation_failed()))["judged"]
+
+
+@pytest.mark.parametrize(
+    ("released", "said"),
+    [
+        (32_480, "32,480 of 32,561 records in 16 columns leave"),
+        (32_555, "More than 32,550 records in 16 columns leave"),
+        (32_561, "32,561 records in 16 columns leave"),
+        (5, "Fewer than 11 of 32,561 records in 16 columns leave"),
+    ],
+)
+def test_the_first_page_counts_the_records_that_leave_of_all_unless_few_stay(released: int, said: str) -> None:
+    record = records.approved()
+    assert record.risk is not None
+    residual = record.risk.residual
+    fewer = residual.model_copy(update={"prosecutor": residual.prosecutor.model_copy(update={"records": released})})
+    view = RecordView(records.changed(record, risk=record.risk.model_copy(update={"residual": fewer})))
+    assert answer(view).text.startswith(said)

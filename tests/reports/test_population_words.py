@@ -26,7 +26,7 @@ SAID = {
         "Against the file, which is its own population",
     ),
     PopulationBasis.SAMPLE: (
-        "who are taken to be a random sample of 9,000,000",
+        "who are taken to be a random sample of 9,000,000, as the request states",
         "Risks that are not called estimated do not rest on that",
         "Risk of the released records in the sampled population",
         "Uhlmann W (1966)",
