@@ -266,7 +266,7 @@ def items_of(workspace: Workspace, loaded: LoadedRequest) -> tuple[Enrollable, .
 def persons_of(request: ReleaseRequest, login: str) -> tuple[EnrolledPerson, ...]:
     """Requester, reviewers and officers of a request; the requester with their login.
 
-    Where the policy names a person by name, the id follows from it; by id, the name.
+    Where the policy names a person by name, the id follows from it; one who is named by id alone has it as the name.
     """
     requester, review = request.requested_by, request.policy.review
     named = [(requester, WorkflowRole.REQUESTER)]
@@ -280,17 +280,11 @@ def persons_of(request: ReleaseRequest, login: str) -> tuple[EnrolledPerson, ...
     people: list[EnrolledPerson] = []
     for who, spellings in spelled.items():
         given = next((one for one in spellings if re.match(PERSON_ID, one)), None)
-        name = next((one for one in spellings if not re.match(PERSON_ID, one)), None) or _name_of(str(given))
+        name = next((one for one in spellings if not re.match(PERSON_ID, one)), None) or str(given)
         own = (login,) if person_key(requester) == who else ()
         person_id = given or _id_of(name, [one.id for one in people])
         people.append(EnrolledPerson(id=person_id, name=name, roles=tuple(roles[who]), logins=own))
     return tuple(people)
-
-
-def _name_of(person_id: str) -> str:
-    """The name that an id is made of: its words with capitals, initials with a dot."""
-    words = [word.capitalize() for word in re.split(r"[._@+-]+", person_id) if word]
-    return " ".join(f"{word}." if len(word) == 1 else word for word in words)
 
 
 def _id_of(name: str, taken: Collection[str]) -> str:

@@ -20,7 +20,7 @@ def excused(view: RecordView) -> Iterator[Block]:
         )
     if fact and fact.unplaced and view.gate(Measure.COLUMNS_UNPLACED) is None:
         yield (
-            f"No gate of the policy judges what released columns reveal, and nobody accepts that of "
+            "No gate of the policy judges what released columns reveal, and no excuse covers that of "
             f"{named(one.name for one in fact.unplaced)}: section E10.6 has the findings."
         )
 

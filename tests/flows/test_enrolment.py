@@ -123,7 +123,7 @@ def test_the_first_enrolment_is_recorded_as_the_first_with_the_login(begun: Worl
     assert (entry.body["first"], entry.body["by"]) == (True, None)
     assert steward == EnrolledPerson(
         id=STEWARD,
-        name="A. Steward",
+        name=STEWARD,
         roles=(WorkflowRole.REQUESTER, WorkflowRole.OFFICER),
         logins=(entry.actor,),
     )
@@ -230,7 +230,7 @@ def test_an_officer_with_a_key_signs(begun: World, tmp_path: Path, monkeypatch: 
     with acting_as("somebody"):  # the signature shows who it is
         enrol(begun.workspace, [another_policy(begun)], STEWARD, key, clock=lambda: NOW)
     with open_ledger(begun.workspace) as ledger:
-        assert ledger.entries(event=Event.ENROLLED)[-1].signer == "A. Steward"
+        assert ledger.entries(event=Event.ENROLLED)[-1].signer == STEWARD
         ledger.verify()
 
 

@@ -53,4 +53,4 @@ def test_revealing_columns_that_no_gate_judges_and_nobody_excused_are_named() ->
     bare = fact.model_copy(update={"columns": tuple(one.model_copy(update={"excused": ""}) for one in fact.columns)})
     without = records.changed(record, further={**record.further, "columns": bare.model_dump(mode="json")}, gates=())
     (sentence,) = excused(RecordView(without))
-    assert "nobody accepts that of relationship: section E10.6" in sentence
+    assert "no excuse covers that of relationship: section E10.6" in sentence
