@@ -19,8 +19,8 @@ def verdict_box(record: DecisionRecord) -> VerdictBox:
             f"The file named below may be delivered to {who}, for the purpose and on the terms stated, from "
             f"{numbers.day(record.valid_from)} until {numbers.day(record.valid_until)}."
         )
-        words, css = f"Approved{exception}", "awaiting" if exception else "approved"
-        return VerdictBox("✓", words, css, said(meaning, _unsigned(record)))
+        meaning = said(meaning, _unsigned(record))
+        return VerdictBox("✓", f"Approved{exception}", "awaiting" if exception else "approved", meaning)
     if record.decision is Verdict.AWAITING_REVIEW:
         need = record.reviews_required
         voters = "the required reviewer has" if need == 1 else f"all {need} required reviewers have"

@@ -78,8 +78,8 @@ def _who(view: RecordView) -> str:
             "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
             f"{write(highest)}."
             if highest
-            else "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not "
-            "a risk of zero for an attacker who does not weigh costs."
+            else "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is "
+            "not a risk of zero for an attacker who does not weigh costs."
         )
     presence = None
     prosecutor = risk.residual.prosecutor.maximum
@@ -118,10 +118,11 @@ def _of_rows(known: KnownRowsFact | None) -> str | None:
 
 
 def usefulness(view: RecordView) -> str | None:
-    """Information kept and the columns that lost most, for a terminal; None where nothing was measured."""
+    """Information kept and the columns that lost most, for a terminal; None where nothing was measured or lost."""
     if view.record.risk is None:
         return None
-    return said(f"Information kept: {numbers.percent(information_kept(view))}.", _lost_most(view))
+    kept, lost = information_kept(view), _lost_most(view)
+    return None if kept == 1 and lost is None else said(f"Information kept: {numbers.percent(kept)}.", lost)
 
 
 def _lost_most(view: RecordView) -> str | None:

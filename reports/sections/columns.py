@@ -51,15 +51,8 @@ def _figures(column: ColumnFact) -> tuple[str, str]:
 
 def _findings(view: FileView, column: ColumnFact) -> str:
     """The findings; a share of the records is held to the small-cell rule."""
-    return (
-        lines(
-            *(
-                one.words(view.share_in(one.share)) if one.sign is Sign.TOLD else one.sentence
-                for one in column.findings
-            )
-        )
-        or DASH
-    )
+    shares = (view.share_in(one.share) if one.sign is Sign.TOLD else f"{one.share:.0%}" for one in column.findings)
+    return lines(*(one.words(share) for one, share in zip(column.findings, shares, strict=True))) or DASH
 
 
 def _place(column: ColumnFact, unplaced: set[str]) -> str:

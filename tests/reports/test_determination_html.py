@@ -431,8 +431,14 @@ def test_the_first_page_names_the_columns_that_records_lose(
         assert (said in shown) if said else ("Lost most" not in shown)
 
 
-def test_nothing_is_said_of_information_that_was_not_measured() -> None:
+def test_nothing_is_said_of_information_that_was_not_measured_or_is_all_kept() -> None:
     assert usefulness(RecordView(records.validation_failed())) is None
+    record = records.approved()
+    assert record.risk is not None
+    outcomes = tuple(one.model_copy(update={"information_kept": 1.0}) for one in record.risk.game.outcomes)
+    game = record.risk.game.model_copy(update={"outcomes": outcomes})
+    whole = records.changed(record, risk=record.risk.model_copy(update={"game": game}))
+    assert usefulness(RecordView(whole)) is None
 
 
 @pytest.mark.parametrize(
