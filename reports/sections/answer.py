@@ -52,8 +52,8 @@ def _revealing(view: RecordView) -> str | None:
     names = [one.name for one in view.excused]
     if not names:
         return None
-    verb, they = ("reveals", "is") if len(names) == 1 else ("reveal", "are")
-    return f"{named(names)} {verb} other columns or people and {they} excused: section 3 says by whom and why."
+    they = "it reveals" if len(names) == 1 else "they reveal"
+    return f"Excused although {they} other columns or people: {named(names)}; section 3 says by whom and why."
 
 
 def _counted(view: RecordView) -> str:

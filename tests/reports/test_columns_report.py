@@ -39,7 +39,7 @@ def test_the_determination_names_excused_columns_with_what_they_reveal_who_accep
     """Of 20 records, 45% are 9: fewer than may be shown, so that the share is told as a bound of 11 in 20."""
     record = records.approved()
     shown = sections(determination_html(record))
-    assert "relationship reveals other columns or people and is excused: section 3 says by whom" in shown["decision"]
+    assert "Excused although it reveals other columns or people: relationship; section 3" in shown["decision"]
     told = "relationship relationship reveals sex exactly for 45% of the records excused by Dana: it is needed."
     assert told in shown["judged"]
     few = records.changed(record, dataset=record.dataset.model_copy(update={"rows_in": 20}))

@@ -69,11 +69,11 @@ def test_the_table_of_risks_has_a_threshold_only_where_a_gate_has_it() -> None:
 def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and_on_what_it_rests() -> None:
     page = texts.sections(determination_html(records.approved()))["decision"]
     for part in (
-        "32,561 records in 16 columns leave for Cumberland University, Department of Economics. relationship reveals "
-        "other columns or people and is excused: section 3 says by whom and why. A recipient who knows the method and "
-        "everybody's age, zip, race, sex identifies a record in a single attempt with a probability of at most "
-        "0.01333. For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is "
-        "not a risk of zero for an attacker who does not weigh costs.",
+        "32,561 records in 16 columns leave for Cumberland University, Department of Economics. Excused although it "
+        "reveals other columns or people: relationship; section 3 says by whom and why. A recipient who knows the "
+        "method and everybody's age, zip, race, sex identifies a record in a single attempt with a probability of at "
+        "most 0.01333. For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that "
+        "is not a risk of zero for an attacker who does not weigh costs.",
         "95.57% of the information in age, zip, race, sex is kept. This rests on a population table of 6,339,942 "
         "people, on agreement DUA-2026-014 with its penalty, and on the assumptions of section 5.",
     ):
