@@ -26,6 +26,7 @@ from reports.population import basis
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
 from reports.statements import enrolled
+from tasks.adversary.profile import UNSTATED_DETECTION
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import digest
 from tasks.decision.record import DecisionRecord, DeliveryFact, PopulationFact
@@ -37,7 +38,7 @@ def context(view: RecordView) -> Iterator[Block]:
     record, recipient, agreement = view.record, view.record.recipient, view.record.recipient.agreement
     penalty = "It states no penalty for an attempt to identify somebody."
     if agreement.penalty is not None:
-        detected = ""
+        detected = f", not counted: {UNSTATED_DETECTION}"
         if agreement.detection_rate is not None:
             rate = numbers.risk(agreement.detection_rate)
             rising = ", more with each attempt" if (agreement.detection_slope or 0) > 0 else ""

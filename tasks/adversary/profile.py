@@ -28,6 +28,8 @@ from tasks.request.model import AdversaryTerms, Recipient
 DEFAULT_PRIOR = 0.99
 DEFAULT_DISCOUNT = 1.0
 _UNDETECTED = 0.01
+UNSTATED_DETECTION = "its chance of being applied is not stated"
+"""Reason why a penalty is not counted."""
 _DECLARED = "adversary, as declared"
 _Term = tuple[Any, str]
 """Value of a term, and where it comes from."""
@@ -102,6 +104,8 @@ def _of_agreement(recipient: Recipient) -> dict[str, _Term]:
     slope = "agreement" if agreement.detection_slope else "default: as likely at every attempt"
     if agreement.penalty is None or agreement.detection_rate is None:
         penalty, rate, origin = 0.0, _UNDETECTED, "no penalty in the agreement"
+        if agreement.penalty:
+            origin = f"a penalty of {agreement.penalty:,.12g}, not counted: {UNSTATED_DETECTION}"
     else:
         penalty, rate, origin = agreement.penalty, agreement.detection_rate, "agreement"
     return {

@@ -51,7 +51,7 @@ class Line:
     hint: str
     """Words of the prompt, with an example where that helps."""
     places: tuple[Location, ...]
-    """Places of the answers, in their order; the last ones may be missing together."""
+    """Places of the answers, in their order; the last ones may be missing."""
     needed: int
     """Answers without which the line is not complete."""
 
@@ -73,8 +73,8 @@ class Line:
     def problem(self, text: str, decimal: str = ".") -> str:
         """The mistake in a line, in a sentence; empty where the request would take it."""
         given = text.count(";") + 1
-        if given not in (self.needed, len(self.places)):
-            some = "" if self.needed == len(self.places) else f" or {len(self.places)}"
+        if not self.needed <= given <= len(self.places):
+            some = "" if self.needed == len(self.places) else f" to {len(self.places)}"
             return f"{given} answer{'s' * (given > 1)}; expected {self.needed}{some}, with “;” between them"
         for number, (place, answer) in enumerate(self.read(text, decimal).items(), 1):
             found = problem_of(place, answer) if answer != "" else "empty"
@@ -128,7 +128,7 @@ _QUESTIONS: Mapping[Location, Wording] = {
     ),
     ("recipients", EVERY, "agreement", "detection_rate"): Wording(
         "probability that such an attempt is noticed, such as 0.01",
-        "A penalty deters nobody who is never noticed; it is left out unless you state this.",
+        "A penalty counts only where you state this: it deters nobody who is never noticed.",
         optional=True,
     ),
     ("recipients", EVERY, "stakes", "benefit"): Wording(
@@ -180,7 +180,7 @@ OF_RECIPIENT = (
         2,
     ),
     Line(
-        "data use agreement: number; last day; if it has them, penalty for an attempt on somebody and chance that it "
+        "data use agreement: number; last day; if any, penalty for an attempt on somebody; if known, chance that it "
         "is noticed, such as DUA-7; 2030-12-31; 2000; 0.01",
         tuple((*_AGREEMENT, term) for term in ("id", "expires", "penalty", "detection_rate")),
         2,

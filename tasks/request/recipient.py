@@ -23,8 +23,8 @@ class Agreement(RequestPart):
     expires: date = Field(description="Last day on which it is in force; no decision holds longer.")
     penalty: Cost | None = Field(
         default=None,
-        description="Penalty for a noticed attempt to identify a person, in the currency of the stakes; needs "
-        "detection_rate.",
+        description="Penalty for a noticed attempt to identify a person, in the currency of the stakes; without "
+        "detection_rate it counts as none.",
     )
     detection_rate: OpenProbability | None = Field(
         default=None, description="Probability that such an attempt is noticed; needs penalty."
@@ -38,12 +38,17 @@ class Agreement(RequestPart):
 
     rules: ClassVar[tuple[Rule["Agreement"], ...]] = (
         Rule(
-            "penalty and detection_rate go together: one deters nobody without the other",
-            lambda one: (one.penalty is None) is not (one.detection_rate is None),
-            got=lambda one: "only the penalty" if one.detection_rate is None else "only the detection_rate",
-            fix="give both, or leave out both where the agreement names no penalty",
+            "a detection_rate goes with a penalty",
+            lambda one: one.penalty is None and one.detection_rate is not None,
+            got="only the detection_rate",
+            fix="give the penalty too, or leave out both where the agreement names no penalty",
         ),
     )
+
+    @property
+    def counted_penalty(self) -> float:
+        """The penalty that deters: 0 where none is stated, or not how probable it is that an attempt is noticed."""
+        return 0.0 if self.penalty is None or self.detection_rate is None else self.penalty
 
 
 class Stakes(RequestPart):
@@ -269,7 +274,7 @@ def _unagreed(recipient: "Recipient") -> str | None:
     terms, agreed = recipient.adversary or AdversaryTerms(), recipient.agreement
     limit = terms.max_penalties or math.inf if "max_penalties" in terms.model_fields_set else 1
     beyond = {
-        "penalty": (terms.penalty or 0) > (agreed.penalty or 0),
+        "penalty": (terms.penalty or 0) > agreed.counted_penalty,
         "detection_intercept": terms.detection_intercept is not None
         and 1 / (1 + math.exp(-terms.detection_intercept)) > (agreed.detection_rate or 0) * (1 + _ROUNDED),
         "detection_slope": (terms.detection_slope or 0) > (agreed.detection_slope or 0),
@@ -281,7 +286,7 @@ def _unagreed(recipient: "Recipient") -> str | None:
 def _beyond_agreement(recipient: "Recipient") -> str | None:
     """The first uncertain term that is judged to deter more than the agreement states; None where none is."""
     judged, agreed = recipient.judged_highest, recipient.agreement
-    stated = {"penalty": agreed.penalty or 0, "detection": agreed.detection_rate or 0}
+    stated = {"penalty": agreed.counted_penalty, "detection": agreed.detection_rate or 0}
     stated |= {
         "detection_slope": agreed.detection_slope or 0,
         "max_penalties": 1 if agreed.ends_on_breach else math.inf,
@@ -387,7 +392,7 @@ class Recipient(RequestPart):
 def _unpaired(recipient: Recipient, uncertain: Set[str]) -> bool:
     """Whether a penalty is uncertain that is never detected, or the detection of what costs nothing."""
     terms = recipient.adversary or AdversaryTerms()
-    penalty = recipient.agreement.penalty if terms.penalty is None else terms.penalty
+    penalty = recipient.agreement.counted_penalty if terms.penalty is None else terms.penalty
     never = "penalty" in uncertain and recipient.agreement.detection_rate is None and "detection" not in uncertain
     free = bool({"detection", "detection_slope"} & uncertain) and not penalty and "penalty" not in uncertain
     return never or free

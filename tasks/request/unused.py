@@ -78,7 +78,7 @@ def _of_columns_and_recipients(request: ReleaseRequest) -> _Notes:
 def _of_recipient(recipient: Recipient) -> _Notes:
     place, agreement = f"recipients[{recipient.id}]", recipient.agreement
     declared = recipient.adversary or AdversaryTerms()
-    penalty = agreement.penalty if declared.penalty is None else declared.penalty
+    penalty = agreement.counted_penalty if declared.penalty is None else declared.penalty
     uncertain = recipient.uncertain is not None and recipient.uncertain.penalty is not None
     unfined = not penalty and not uncertain
     of_agreement = [name for name in _AGREED if name in agreement.model_fields_set]
@@ -96,6 +96,11 @@ def _of_recipient(recipient: Recipient) -> _Notes:
             recipient.prior_release_ids,
             f"{place}.prior_release_ids is shown in the determination, and compared when the release is assessed "
             "again; the gate compares no releases",
+        ),
+        (
+            agreement.penalty and agreement.detection_rate is None,
+            f"{place}.agreement.penalty is not counted: without detection_rate its chance of being applied is not "
+            "stated",
         ),
         (
             unfined and of_agreement,

@@ -72,6 +72,14 @@ def test_the_agreement_gives_penalty_and_detection() -> None:
     assert found.profile.max_penalties == 1
 
 
+def test_a_penalty_whose_detection_is_not_stated_is_not_counted() -> None:
+    found, none = derived(agreement={"penalty": 50_000}), derived()
+    assert found.profile == none.profile
+    assert found.profile.penalty == 0
+    told = "a penalty of 50,000, not counted: its chance of being applied is not stated"
+    assert (found.origins["penalty"], found.origins["detection_intercept"]) == (told, told)
+
+
 def test_an_agreement_that_goes_on_after_a_breach_fines_again() -> None:
     found = derived(agreement={"penalty": 500, "detection_rate": 0.2, "ends_on_breach": False})
     assert (found.profile.max_penalties, found.origins["max_penalties"]) == (None, "agreement: goes on")

@@ -45,7 +45,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Session]:
     folder = tmp_path_factory.mktemp("held")
     visits(folder)
     changes = ["4=x", "9=s", "group=s", "grouping s", "diagnosis = s, 4=i"]
-    agreed = ["DUA 1", "31.12.2040; 2040-01-01", "DUA 1; 2040-02-30", "DUA 1; 2040-01-01; 2000", AGREED]
+    agreed = ["DUA 1", "31.12.2040; 2040-01-01", "DUA 1; 2040-02-30", AGREED + "; 1", AGREED]
     stakes = ["1200, 300, 4", "twelve; 300; 4", "1200; ; 4", STAKES]
     terms = ["Visits of 2025", "Dana Whitfield", "dana.whitfield", "Uni A", "Uni A; research"]
     more = ["6", "3", "disks; no copies", ""]
@@ -84,8 +84,8 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
         "not clear; columns, “=” and a letter, such as 4-6,9=s 12=w",
         "not of the right form; expected 1 to 64 small letters",
         "1 answer; expected 2, with “;” between them",
-        "1 answer; expected 2 or 4, with “;” between them",
-        "3 answers; expected 2 or 4, with “;” between them",
+        "1 answer; expected 2 to 4, with “;” between them",
+        "5 answers; expected 2 to 4, with “;” between them",
         "answer 1: that looks like a day; the number comes first",
         "answer 2: not a date; expected a date of the calendar as YYYY-MM-DD",
         "answer 1: not clear as a number; write it without marks",

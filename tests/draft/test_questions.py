@@ -120,6 +120,9 @@ def test_a_line_has_several_answers_in_the_order_of_its_places() -> None:
         (*place, "detection_rate"): 0.01,
     }
     assert agreement.problem("D 1; 2040-12-31") == ""
-    assert agreement.problem("D 1; 2040-12-31; 2000").startswith("3 answers; expected 2 or 4")
+    assert agreement.problem("D 1; 2040-12-31; 2000") == ""
+    assert agreement.read("D 1; 2040-12-31; 2000")[(*place, "penalty")] == 2000
+    assert (*place, "detection_rate") not in agreement.read("D 1; 2040-12-31; 2000")
+    assert agreement.problem("D 1; 2040-12-31; 2000; 0.1; 3").startswith("5 answers; expected 2 to 4")
     assert agreement.problem("D 1; 2040-12-31; 2000; 1").startswith("answer 4: out of range")
     assert agreement.problem("; 2040-12-31") == "answer 1: empty"

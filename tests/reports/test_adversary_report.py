@@ -321,6 +321,10 @@ class TestStatements:
         assert "a penalty of 2,000.00 units" in context
         assert "detected with a probability of 0.005; the first breach ends it." in context
         assert "It states no penalty" in found(records.blocked_by_planning())["context"]
+        agreement = records.approved().recipient.agreement.model_copy(update={"detection_rate": None})
+        recipient = records.approved().recipient.model_copy(update={"agreement": agreement})
+        unstated = found(records.changed(records.approved(), recipient=recipient))["context"]
+        assert "somebody, not counted: its chance of being applied is not stated; the first breach ends it" in unstated
 
     def test_detection_that_the_figures_rest_on_is_a_condition(self) -> None:
         assert (

@@ -76,14 +76,20 @@ def test_all_terms_are_read(tmp_path: Path, good: str) -> None:
     assert request.external_data.count == "count"
 
 
-def test_penalty_and_detection_go_together(refused: Refused, good: str) -> None:
-    for term, missing in (("penalty: 500", "detection_rate"), ("detection_rate: 0.2", "penalty")):
-        error = refused(edited(good, agreement(term)))
-        assert [problem.path for problem in error.problems] == ["recipients[0].agreement"]
-        assert "go together" in error.expected
-        assert error.got == f"only the {term.split(':')[0]}"
-        assert missing in error.expected
-        assert "both" in error.fix
+def test_a_detection_goes_with_a_penalty(refused: Refused, good: str) -> None:
+    error = refused(edited(good, agreement("detection_rate: 0.2")))
+    assert [problem.path for problem in error.problems] == ["recipients[0].agreement"]
+    assert error.got == "only the detection_rate"
+    assert "penalty" in error.expected
+
+
+def test_a_penalty_without_detection_deters_nobody(refused: Refused, good: str) -> None:
+    """Nor may the recipient's own terms, or uncertain ones, make it count."""
+    alone = edited(good, agreement("penalty: 500"))
+    for terms in ("penalty: 1", "penalty: 500, detection_intercept: -20"):
+        error = refused(edited(alone, adversary(terms)))
+        assert "recipients[0].adversary." in error.problems[0].path
+        assert "state penalty, detection_rate" in error.fix
 
 
 def test_a_penalty_that_no_agreement_states(refused: Refused, good: str) -> None:

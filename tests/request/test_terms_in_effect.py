@@ -248,3 +248,8 @@ def test_a_term_without_effect_is_named(tmp_path: Path, term: str) -> None:
 def test_terms_of_a_penalty_that_is_agreed_are_not_named(tmp_path: Path) -> None:
     agreed = of_recipient("agreement", **FINE, ends_on_breach=False, expires=date(2030, 1, 1).isoformat())
     assert unused_terms(tiny_request(tmp_path, agreed).request) == ()
+
+
+def test_a_penalty_without_detection_is_named(tmp_path: Path) -> None:
+    (note,) = unused_terms(tiny_request(tmp_path, of_recipient("agreement", penalty=100.0)).request)
+    assert note.endswith("penalty is not counted: without detection_rate its chance of being applied is not stated")

@@ -44,6 +44,7 @@ _LARGEST_CLASS = 1_000_000
 _MOST_PENALTIES = 1000
 _ORDERS = 13
 _LEAST_LIKELY, _MOST_LIKELY = 1e-6, 0.9999
+_UNCOUNTED = "The penalty of the agreement is not counted, since its chance of being applied is not stated."
 _NO_PENALTY = "Being noticed deters nobody without a penalty, and there is none."
 ACCEPTED = "{by, because}"
 """Excuse of a column, as the terms have it."""
@@ -152,8 +153,8 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
             f"{own if is_own else agreement}.penalty",
             profile.penalty,
             0.0 if is_own else least.get("penalty", 0.0),
-            highest=agreed.penalty or 0.0 if is_own else _MOST_MONEY,
-            stated=() if is_own or agreed.penalty is not None else (rate,),
+            highest=agreed.counted_penalty if is_own else _MOST_MONEY,
+            stated=() if is_own or agreed.detection_rate is not None else (rate,),
             moved=Term.PENALTY,
         ),
         Lever(
@@ -164,7 +165,7 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
             _MOST_LIKELY if intercept is None else agreed.detection_rate or 0.0,
             log_odds=intercept,
             moved=Term.DETECTION,
-            unable="" if profile.penalty > 0 else _NO_PENALTY,
+            unable="" if profile.penalty > 0 else _UNCOUNTED if agreed.penalty else _NO_PENALTY,
         ),
         Lever(
             "cost of access to the external data",

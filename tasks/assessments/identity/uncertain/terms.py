@@ -174,7 +174,7 @@ def check_deterrence(recipient: Recipient, terms: Collection[RecipientTerm]) -> 
     Raises ParameterError if one of the two is uncertain and the other neither declared nor uncertain.
     """
     declared = recipient.adversary or AdversaryTerms()
-    penalty = recipient.agreement.penalty if declared.penalty is None else declared.penalty
+    penalty = recipient.agreement.counted_penalty if declared.penalty is None else declared.penalty
     detected = recipient.agreement.detection_rate is not None or declared.detection_intercept is not None
     for term, other, has_other in (
         (RecipientTerm.DETECTION, RecipientTerm.PENALTY, bool(penalty)),
