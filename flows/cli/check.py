@@ -1,5 +1,7 @@
 """``releasegate check``: validate request and data, release nothing."""
 
+import os
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -12,10 +14,10 @@ import typer
 from flows.cli.defaults import explained_defaults
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, answer, table
+from flows.cli.output import ExitCode, JsonOption, answer, console, table
 from flows.cli.randomness import generator_of_its_own
 from flows.policies import PolicyShelf
-from flows.workspace import Workspace
+from flows.workspace import Workspace, nearest_workspace
 from reports.document import Block, text
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
@@ -138,7 +140,21 @@ def check(
         levels = shown_levels(sizes, few, of_people=bool(loaded.population.path or loaded.dataset.person))
     code = ExitCode.APPROVED if checked.passed else ExitCode.BLOCKED
     shown = chain(checked.shown(), levels, explained_defaults(defaults))
-    return answer(document, shown, as_json=as_json, code=code, notes=checked.notes)
+    answer(document, shown, as_json=as_json, code=code, notes=checked.notes)
+    if checked.passed and not as_json:
+        console.print(f"\nNext: run `{_release(request, root or [], workspace)}`.", soft_wrap=True)
+    return code
+
+
+def _release(request: Path, roots: Sequence[Path], workspace: Path) -> str:
+    """The command that releases what was checked."""
+    found = nearest_workspace(Path.cwd()) or DEFAULT_WORKSPACE
+    named = [] if workspace == found else ["--workspace", str(workspace)]
+    # One in a database is begun too, where --enrol changes nothing.
+    begun = os.path.isfile(Workspace(workspace.resolve()).ledger)
+    first = [] if begun else ["--enrol"]
+    given = [part for one in roots for part in ("--root", str(one))]
+    return shlex.join(["releasegate", "release", str(request), *given, *named, *first])
 
 
 def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:

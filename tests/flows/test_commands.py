@@ -66,8 +66,19 @@ def test_bad_content_is_counted_and_placed(kind: str, world: World, releasegate:
     assert CANARY not in told.out + told.err
     shown = releasegate("check", world.request)
     assert shown.code == 3
+    assert "Next: " not in shown.out
     assert f"rows {', '.join(map(str, rows))}" in shown.out
     assert CANARY not in shown.out + shown.err
+
+
+def test_check_ends_with_the_next_command(
+    world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    world.enrol()
+    for workspace, rest in ((tmp_path / "workspace", ""), (Path("a new"), " --workspace 'a new' --enrol")):
+        shown = releasegate("check", world.request, "--root", "..", "--workspace", workspace).out
+        assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
 
 
 def test_assess_compares_methods(world: World, releasegate: Any) -> None:
