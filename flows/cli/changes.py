@@ -43,8 +43,13 @@ def shown_columns(columns: Mapping[str, Suggestion], doubtful: frozenset[str]) -
     return table("", (">", "column", "leaves", ">values", "why"), rows)
 
 
+def way_of(role: Role) -> str:
+    """Way in which a column of a role leaves, in a word or two."""
+    return _LEAVES.get(role, "as it is")
+
+
 def _cells(one: Suggestion, *, doubtful: bool) -> tuple[str, str, str]:
-    leaves = "? no" if doubtful else _LEAVES.get(one.role, "as it is")
+    leaves = "? no" if doubtful else way_of(one.role)
     label = one.profile.label
     said = [
         _MEASURED.sub(r"\1", short)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from flows.cli.asking import BACK, LEFT, NONE, WHY, Asking
-from flows.cli.changes import LETTERS, UNKNOWN, read_changes, shown_columns
+from flows.cli.changes import LETTERS, UNKNOWN, read_changes, shown_columns, way_of
 from flows.cli.levels import shown_levels
 from flows.cli.output import table
 from tasks.core.errors import ReleasegateError
@@ -21,15 +21,13 @@ from tasks.draft.folder import NUMBER, ProfiledFolder
 from tasks.draft.questions import OF_DATA, OF_RECIPIENT, Answer, Line, Question, problem_of, read_answer, words_of
 from tasks.draft.roles import Suggestion
 from tasks.draft.stated import STATED, Stated
+from tasks.ledger.enrolment import EnrolledSample
 from tasks.request.document import Location
 from tasks.request.model import Policy, Role
 
-_INTRODUCTION = (
-    f"Enter takes what is in brackets, or leaves a blank for later; {WHY} tells more; {BACK} goes back. Ctrl-C stops, "
-    "and nothing is written."
-)
+_INTRODUCTION = f"Enter takes what is in brackets, or leaves a blank; {WHY} tells more; {BACK} goes back. Ctrl-C stops."
 _MORE: Mapping[str, tuple[str, str]] = {
-    "1": ("prior_release_ids", "earlier releases that a recipient has"),
+    "1": ("prior_release_ids", "a recipient's earlier releases"),
     "2": ("expert", "expert who signs"),
     "3": ("controls", "controls at a recipient"),
     "4": ("description", "what columns hold"),
@@ -37,6 +35,7 @@ _MORE: Mapping[str, tuple[str, str]] = {
 }
 """Terms that are asked for only then."""
 _GROUPED = "q"
+_AS_ENROLLED = "number of the people above, as enrolled, or others, whom another officer has to enrol"
 _SIZE, _POLICY, _PRESENCE = ("population", "size"), ("policy",), ("policy", "presence")
 _DEFAULT = "default/1"
 """Policy of a draft that names none."""
@@ -61,6 +60,8 @@ class Dialogue:
     """Decimal mark of the file, with which people write numbers."""
     policies: Sequence[str] = ()
     """Policies that are enrolled in the workspace, as ID/VERSION; one of them is drafted unless it is the default."""
+    samples: Sequence[EnrolledSample] = ()
+    """Populations without a table that are enrolled in the workspace."""
     requester: str = LEFT
     """Id of the person who holds the dialogue, where they are enrolled."""
     numbered: Source | None = None
@@ -88,7 +89,7 @@ class Dialogue:
             yield "; the file is its own population" + ", and others know who is in it" * (not policy)
         yield "."
         if self.numbered is not None:
-            yield f" No column names each record, so {self.numbered.path} numbers them: keep it as safe as the file."
+            yield f" No column names each record: {self.numbered.path} numbers them; keep it as safe as the file."
 
     @property
     def _has_people(self) -> bool:
@@ -201,7 +202,7 @@ class Dialogue:
             for name, one in held.items()
             if one.role in (Role.SENSITIVE, Role.INSENSITIVE) and not {"known_probability", "date"} & one.terms.keys()
         }
-        asked.say(f"{self.draft.suggestions[0].profile.records:,} records. “?” is in doubt, so it does not leave.")
+        asked.say(f"{self.draft.suggestions[0].profile.records:,} records. “?”: in doubt, does not leave.")
         asked.show(shown_columns(held, frozenset(open_)))
         asked.options({letter: meaning for letter, (_, meaning) in LETTERS.items() if meaning})
         quasi = any(one.role is Role.QUASI for one in held.values())
@@ -225,10 +226,24 @@ class Dialogue:
         roles = {**self.stated.roles, **open_, **{name: LETTERS[letter][0] for name, letter in made.items()}}
         now = replace(self, stated=replace(self.stated, roles=roles))
         found = {name: one for name, one in _columns(now.draft) if one.role is Role.UNREVIEWED}
+        asked.options(now._result(made))
+        now._warn(name for name, letter in made.items() if letter == _GROUPED and held[name].role is Role.SENSITIVE)
         for name in made:
             if name in found and not roles[name].withheld:
                 now = now._excused(name, found[name])
         return now._known(made)
+
+    def _result(self, made: Mapping[str, str]) -> dict[str, str]:
+        """Columns that a person has changed, by the way in which they leave now."""
+        now, ways = dict(_columns(self.draft)), dict[str, list[str]]()
+        for name in made:
+            ways.setdefault(way_of(now[name].role), []).append(name)
+        return {way: ", ".join(names) for way, names in ways.items()}
+
+    def _warn(self, secret: Iterable[str]) -> None:
+        """Say what a sensitive column loses as a quasi-identifier."""
+        if names := ", ".join(secret):
+            self.asking.say(f"{names}: no class protects a quasi-identifier's value; s keeps it secret.")
 
     def _excused(self, name: str, found: Suggestion) -> "Dialogue":
         """Ask who lets a column leave that tells of people all the same, or whether it leaves in groups."""
@@ -237,7 +252,8 @@ class Dialogue:
         groups = "" if found.of_row else f"; {_GROUPED}: in groups"
         self.asking.say("; ".join(reason for reason in found.reasons if reason != STATED))
         given = self.asking.text(
-            f"reason why {name} may leave as it is; who decides that{groups}; Enter: it does not leave",
+            f"reason why {name} may leave as it is (gates still judge what it reveals); who decides that{groups}; "
+            "Enter: it does not leave",
             "The gate withholds what tells of people, unless somebody states why it may leave. Where it reveals what "
             "was generalized, groups count as smaller even so.",
             wrong=lambda text: "" if groups and text == _GROUPED else line.problem(text),
@@ -245,6 +261,7 @@ class Dialogue:
         if given == LEFT:
             return self
         if given == _GROUPED:
+            self._warn([name] if self.stated.roles[name] is Role.SENSITIVE else [])
             return replace(self, stated=replace(self.stated, roles={**self.stated.roles, name: Role.QUASI}))
         because, by = line.read(given).values()
         excuse = json.dumps({"by": by, "because": because}, ensure_ascii=False)
@@ -267,7 +284,7 @@ class Dialogue:
         if (title := given.answers.get(("title",))) is not None:
             given = replace(given, answers={**given.answers, ("dataset", "title"): title})
         given = self._of_recipient(given, 0)
-        given = self._line(given, OF_DATA)
+        given = self._of_people(given)
         asked = {one.place for one in first}.union(OF_DATA.places, *(line.at(0).places for line in OF_RECIPIENT))
         asked.add(("recipients", 0, "id"))
         given = self._answered(given, (one for one in self._needed(draft, given) if one.place not in asked))
@@ -289,7 +306,7 @@ class Dialogue:
 
         offered = ", ".join(f"{key} {meaning}" for key, (_, meaning) in _MORE.items())
         text = self.asking.text(
-            f"numbers of what there is to add: {offered}; Enter: nothing",
+            f"numbers of what to add: {offered}; Enter: nothing",
             "Copies in one hand can be compared, so name the earlier ones. Expert and controls are for the "
             "determination; what columns hold, for the recipient's dictionary.",
             wrong=lambda text: "" if {*keys(text)} <= _MORE.keys() else f"numbers from 1 to {len(_MORE)}",
@@ -305,6 +322,31 @@ class Dialogue:
         if short and short not in _ids(given.answers) and not problem_of(place, short):
             return replace(given, answers={**given.answers, place: short})
         return given if name == LEFT else self._answered(given, [Question(place, words_of(place))])
+
+    def _of_people(self, given: Given) -> Given:
+        """Ask of people and data; people who are enrolled so are named by a number."""
+        size = self.answers.get(_SIZE)
+        sources = [
+            one.source
+            for one in self.samples
+            if self.population is None and one.size == size and one.everybody is not self._has_people
+        ]
+        if not sources:
+            return self._line(given, OF_DATA)
+        numbered = {str(number): source for number, source in enumerate(sources, 1)}
+
+        def line(text: str) -> str:
+            people, *rest = text.split(";")
+            return ";".join([numbered.get(people.strip(), people), *rest])
+
+        self.asking.options(numbered)
+        text = self.asking.text(
+            f"{_AS_ENROLLED}; {words_of(OF_DATA.places[1]).hint}",
+            OF_DATA.why,
+            wrong=lambda text: OF_DATA.problem(line(text), self.decimal),
+        )
+        answers = {} if text == LEFT else OF_DATA.read(line(text), self.decimal)
+        return replace(given, answers={**given.answers, **answers})
 
     def _needed(self, draft: Draft, given: Given) -> list[Question]:
         """The questions of a draft that it needs; no column of the file can be made up for a record's name."""

@@ -27,7 +27,7 @@ from tasks.draft.draft import Source, check_absent, write_draft
 from tasks.draft.file_form import take_in_all
 from tasks.draft.folder import ProfiledFolder
 from tasks.draft.roles import Suggestion
-from tasks.ledger.enrolment import Directory, EnrolledPolicy
+from tasks.ledger.enrolment import Directory, EnrolledPolicy, EnrolledSample
 from tasks.microdata.read import read_text
 from tasks.request.document import REQUEST_FILE
 from tasks.request.file_form import FileForm
@@ -89,7 +89,7 @@ def init(
         if asking is None:
             draft, copy = profiled.draft(people), None
         else:
-            policies, requester = _enrolled()
+            policies, samples, requester = _enrolled()
             draft, copy = Dialogue(
                 profiled,
                 people,
@@ -97,6 +97,7 @@ def init(
                 lambda made: check_absent(made, folder, REQUEST_FILE),
                 asking,
                 policies=policies,
+                samples=samples,
                 requester=requester,
             ).held()
     written = write_draft(draft, folder, copy=copy)
@@ -143,7 +144,7 @@ def init(
             "\nwritten:",
             *(f"  {path}" for path in written),
             *(_question(draft.person) if not tables and asking is None else ()),
-            f"\nNext: {first}run `releasegate release {named} --enrol` (a new workspace enrols policy and population).",
+            f"\nNext: {first}run `releasegate release {named} --enrol`.",
         ],
         as_json=as_json,
     )
@@ -178,16 +179,17 @@ def _stoppable() -> Iterator[None]:
         raise KeyboardInterrupt from None
 
 
-def _enrolled() -> tuple[list[str], str]:
-    """Policies in force in the workspace, as ID/VERSION, and the id of the person whose login this is."""
+def _enrolled() -> tuple[list[str], tuple[EnrolledSample, ...], str]:
+    """Policies (as ID/VERSION) and populations without a table in force in the workspace, and the person's id."""
     root = os.environ.get("RELEASEGATE_WORKSPACE") or nearest_workspace(Path.cwd())
     workspace = Workspace(Path(root or DEFAULT_WORKSPACE).resolve())
     if not has_ledger(workspace):
-        return [], ""
+        return [], (), ""
     with open_ledger(workspace) as ledger:
         directory = Directory.of(ledger)
     person = directory.person_of_login(actor())
-    return [f"{one.id}/{one.version}" for one in directory.all(EnrolledPolicy)], person.id if person else ""
+    policies = [f"{one.id}/{one.version}" for one in directory.all(EnrolledPolicy)]
+    return policies, directory.all(EnrolledSample), person.id if person else ""
 
 
 def _roles(suggestions: Iterable[Suggestion]) -> dict[str, dict[str, object]]:

@@ -1,6 +1,6 @@
 """Suggested columns that tell of people, found as the gate finds them: nobody has reviewed these yet."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -34,7 +34,7 @@ def with_places(
         _coded(by_role[Role.QUASI], columns),
         {
             name: codes
-            for name, codes in _coded(by_role[Role.DIRECT], columns).items()
+            for name, codes in _coded(by_role[Role.DIRECT] | by_role[Role.WITHHELD], columns).items()
             if name not in columns or len(columns[name].values) < NEARLY_UNIQUE * len(codes)
         },
         tuple(presences({name: pd.Index(columns[name].values) for name in names}, {"population": domains})),
@@ -47,6 +47,7 @@ def with_places(
             reasons=(
                 *(reason for reason in one.reasons if reason != STATED),
                 *_in_words(found[one.profile.name], one.reasons),
+                *_not_excused(found[one.profile.name], by_role[Role.WITHHELD]),
             ),
         )
         if found.get(one.profile.name)
@@ -61,6 +62,12 @@ def _in_words(findings: Sequence[ColumnFinding], said: Sequence[str]) -> Iterato
         yield first.sentence
     if more:
         yield f"{len(more)} more such finding{'s' * (len(more) > 1)}"
+
+
+def _not_excused(findings: Sequence[ColumnFinding], withheld: Container[str]) -> Iterator[str]:
+    """Withheld columns that are revealed, which outsiders may know."""
+    if names := " and ".join(sorted({name for one in findings for name in one.revealed(withheld)})):
+        yield f"no reason excuses that, unless {names} has known_probability: 0"
 
 
 def _coded(suggestions: Mapping[str, Suggestion], columns: Mapping[str, EncodedColumn]) -> dict[str, Codes]:

@@ -283,6 +283,27 @@ def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> None:
+    """A secret column in groups; one that reveals a withheld column; a penalty whose chance nobody knows."""
+    lines = ["visit_id,age,sex,disease,grouping,copy,flag"]
+    for row in range(ROWS):
+        group = row % 40 % 7
+        lines.append(f"v{row},{20 + row % 40},{'FM'[row % 2]},d{row * row % 11 % 5},g{group},c{group},{row * row % 3}")
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    terms = [*TERMS[:3], "DUA 1; 2040-01-01; 50000", *TERMS[4:]]
+    session = in_terminal(["init", "visits.csv"], ["", "", "4=q 5=w 6-7=s", "", *terms, ""], tmp_path)
+    assert session.code == 0, session.shown
+    lines = [line.split() for line in session.shown.splitlines()]
+    for shown in ("in groups disease", "no grouping", "? no copy", "as it is flag"):
+        assert shown.split() in lines, shown
+    words = " ".join(session.shown.split())
+    assert "disease: no class protects a quasi-identifier's value; s keeps it secret." in words
+    assert "no reason excuses that, unless grouping has known_probability: 0" in words
+    agreement = load_request(tmp_path / "request.yaml").request.recipients[0].agreement
+    assert (agreement.penalty, agreement.detection_rate) == (50_000, None)
+
+
+@pytest.mark.slow
 def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path) -> None:
     visits(tmp_path)
     first = in_terminal(["init", "visits.csv", "-o", "first"], ["", "", "", *TERMS, ""], tmp_path)
@@ -292,12 +313,16 @@ def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path
     request.write_text(own, "utf-8")
     workspace = ["--workspace", "workspace"]
     assert in_terminal(["enrol", "request", "first/request.yaml", "--root", ".", *workspace], [], tmp_path).code == 0
-    answers = ["", "", "4=i", "", "", *TERMS[2:], ""]
+    answers = ["", "", "4=i", "", "", *TERMS[2:-1], "1", "1; ward system", ""]
     again = in_terminal(["init", "visits.csv", "-o", "again"], answers, tmp_path)
     assert again.code == 0, again.shown
     assert "the policy clinic/2026.1 judges" in " ".join(again.shown.split())
     text = (tmp_path / "again" / "request.yaml").read_text("utf-8")
     assert "\npolicy: clinic/2026.1 # enrolled\n" in text
+    assert [line for line in text.splitlines() if "source: " in line] == [
+        '  source: "All patients"',
+        '  source: "ward system"',
+    ]
     assert "\nrequested_by: dana.whitfield\n" in text
     assert "\ntitle: visits\n" in text
     assert in_terminal(["check", "again/request.yaml", "--root", "."], [], tmp_path).code == 0

@@ -129,13 +129,10 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
 
 def _knowable(request: ReleaseRequest, finding: ColumnFinding) -> bool:
     """Whether a finding is on a withheld column of which the request does not state that nobody can know it."""
-    if finding.sign not in (Sign.TELLS, Sign.TOLD):
-        return False
     withheld = {
         name for name, one in request.attributes.items() if one.role is Role.WITHHELD and one.known_probability != 0
     }
-    # A date is revealed as a whole or by a part, such as “year of visit”.
-    return any(other in withheld or other.partition(" of ")[2] in withheld for other in finding.others)
+    return bool(finding.revealed(withheld))
 
 
 def _linking(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact]:

@@ -1,6 +1,6 @@
 """Facts on the information that released columns reveal, with findings and remedies in words."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from enum import StrEnum
 
 from pydantic import Field
@@ -38,6 +38,12 @@ class ColumnFinding(Fact):
         description="Whether it reveals a withheld column that outsiders may know: no gate measures a risk by that, "
         "so that no reason excuses it.",
     )
+
+    def revealed(self, among: Container[str]) -> tuple[str, ...]:
+        """The columns, of some, that it reveals: a date as a whole or by a part, such as “year of visit”."""
+        if self.sign not in (Sign.TELLS, Sign.TOLD):
+            return ()
+        return tuple(name for one in self.others for name in (one, one.partition(" of ")[2]) if name in among)
 
     @property
     def sentence(self) -> str:
