@@ -84,7 +84,8 @@ def _amounts(view: RecordView) -> str:
     if view.sequential:
         profile = view.sequential.profile
         detected = f"chance of its detection {numbers.risk(float(expit(profile.detection_intercept)))}"
-        counted += [f"penalty for an attempt {money(profile.penalty)}", detected] if profile.penalty else ["no penalty"]
+        none = "no penalty, since its chance is not stated" if view.record.recipient.agreement.penalty else "no penalty"
+        counted += [f"penalty for an attempt {money(profile.penalty)}", detected] if profile.penalty else [none]
     return said(
         "The verdict rests on amounts that the request states, or that follow from them, and that nobody measured; "
         f"per record, in one currency: {listed(counted)}.",

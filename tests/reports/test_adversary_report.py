@@ -326,6 +326,13 @@ class TestStatements:
         unstated = found(records.changed(records.approved(), recipient=recipient))["context"]
         assert "somebody, not counted: its chance of being applied is not stated; the first breach ends it" in unstated
 
+    def test_amounts_name_a_penalty_that_does_not_count(self) -> None:
+        plain = records.blocked_by_planning()
+        assert "cost of an attempt 4.00 and no penalty." in everything(plain)
+        agreement = plain.recipient.agreement.model_copy(update={"penalty": 2000.0})
+        stated = records.changed(plain, recipient=plain.recipient.model_copy(update={"agreement": agreement}))
+        assert "cost of an attempt 4.00 and no penalty, since its chance is not stated." in everything(stated)
+
     def test_detection_that_the_figures_rest_on_is_a_condition(self) -> None:
         assert (
             "claims the penalty for them, 2,000.00 units: the figures of section E10.1 rest on both"
