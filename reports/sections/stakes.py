@@ -234,7 +234,9 @@ def fines(view: RecordView, fact: PenaltiesFact) -> str:
         value = "no limit" if point.value is None else numbers.setting(point.value)
         return f"a penalty of {numbers.setting(point.penalty)} {_VARIED[fact.term].with_value} {value}"
 
-    unnamed = "of which no penalty counts" if view.record.recipient.agreement.penalty else "which name no penalty"
+    agreement = view.record.recipient.agreement
+    uncounted = agreement.penalty is not None and agreement.detection_rate is None
+    unnamed = "of which no penalty counts" if uncounted else "which name no penalty"
     own = f"with {terms(fact.own)}" if fact.own.penalty else unnamed
     return said(
         f"Under the recipient's own terms, {own}, {answered(fact.own)}.",
