@@ -57,5 +57,5 @@ def _findings(view: FileView, column: ColumnFact) -> str:
 
 def _place(column: ColumnFact, unplaced: set[str]) -> str:
     if column.name in unplaced:
-        return failed("not excused")
+        return failed("excused without effect" if column.excused else "not excused")
     return f"excused by {column.excused}" if column.excused else "excused with another column"

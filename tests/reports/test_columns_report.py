@@ -23,6 +23,16 @@ def test_a_revealing_column_that_nobody_excused_is_marked() -> None:
     assert fact.columns[0].name in clear.text
 
 
+def test_an_excuse_that_does_not_count_is_marked() -> None:
+    fact = special_records.columns()
+    findings = {
+        one.name: tuple(two.model_copy(update={"knowable": True}) for two in one.findings) for one in fact.columns
+    }
+    known = [one.model_copy(update={"findings": findings[one.name]}) for one in fact.columns]
+    *_, table, _ = columns(RecordView(records.approved()), fact.model_copy(update={"columns": tuple(known)}))
+    assert "excused without effect" in table.rows[0][-1]
+
+
 def test_columns_that_say_the_same_are_one_row_and_ranges_have_their_ends() -> None:
     """Names of one width, of another, with a gap, and two only."""
     assert named(["q08", "q09", "q10"]) == "q08 to q10"
