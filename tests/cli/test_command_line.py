@@ -142,6 +142,8 @@ def test_check_explains_the_sizes_of_groups_within_eighty_columns(
     assert shown[0] == ["quasi-identifier", "level", "groups", "people", "in", "the", "smallest"]
     assert shown[1:4] == [["zip", "values", "3", "<11"], ["level", "1", "2", "12"], ["all", "1", "27"]]
     assert shown[-2:] == [["sex", "values", "2", "<11"], ["all", "1", "27"]]
+    *lines, following = lines
+    assert following.startswith("Next: run `releasegate release ")  # one line, to be copied
     assert max(map(len, lines)) <= 80
     assert left(monkeypatch, "check", path, "--explain", "--json") == 0
     found = json.loads(capsys.readouterr().out)["levels"]
