@@ -81,8 +81,8 @@ class _Release:
         """Validation, and every recipient's artifacts."""
         validation, recipients = self.runner.at_once([self._validate, self._release])
         if not validation["passed"]:
-            shared = dict.fromkeys(stages.PARTS) | {"prepared": self.prepared}
-            recipients = self._each(self.terms.decided, lambda one: self._finish(one, _begun(shared)))
+            prepared = {"prepared": self.prepared}
+            recipients = self._each(self.terms.decided, lambda one: self._finish(one, _begun(prepared)))
         return {"prepared": self.prepared, "validation": validation, "recipients": recipients}
 
     def _validate(self) -> dict[str, Any]:
@@ -150,8 +150,7 @@ class _Release:
 
 def _begun(shared: Mapping[str, Any]) -> dict[str, Any]:
     """Artifacts of a copy that is yet to be generalized."""
-    found = dict.fromkeys(("generalization", "decoys", "earlier", "written"))
-    return {**found, **shared, "findings": {}, "failures": []}
+    return {**dict.fromkeys((*stages.PARTS, "decoys", "earlier", "written")), **shared, "findings": {}, "failures": []}
 
 
 def _shared(run: Run, prepared: Any, runner: Runner) -> dict[str, Any]:
