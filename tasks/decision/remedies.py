@@ -5,6 +5,7 @@ Nothing is tried here, so that the first page and the terminal have it at once; 
 
 from collections.abc import Iterator, Sequence
 
+from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.facts import FieldFact
 from tasks.decision.gates import AGREEMENT_IN_FORCE, EARLIER_COPIES, STAGES_FINISHED, VALIDATION_PASSED
 from tasks.decision.record import DecisionRecord, GateResult
@@ -82,6 +83,8 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
             yield "Classes share sensitive values: withhold these, or give them in wider groups."
         return
     every = all(gate.id in _OF_COLUMNS or (gate.columns and _passes_alone(gate)) for gate in closed)
+    if Measure.COLUMNS_UNPLACED in ids:  # the reasons name the columns and their remedies
+        every &= _unplaced(record) <= set(names)
     told = [cause + f" ({', '.join(found)})" * (found != names) for cause, found in causes.items() if found]
     yield (
         f"Withhold {', '.join(names)} (role: withheld){' to open all closed gates' if every else ''}. "
@@ -108,6 +111,11 @@ def _masked(known: Sequence[FieldFact]) -> Iterator[str]:
         yield f"mask numbers that somebody can know, in large groups (“{written}”)"
     if masked:
         yield f"take a larger k for {', '.join(masked)}, which is not enough as masked"
+
+
+def _unplaced(record: DecisionRecord) -> set[str]:
+    """Revealing columns that nobody has excused."""
+    return {one.name for one in ColumnsFact.model_validate(record.further.get("columns", {"columns": ()})).unplaced}
 
 
 def _shared(record: DecisionRecord) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.decision.record import DecisionRecord
 from tasks.decision.remedies import remedies
-from tests.support import records
+from tests.support import records, special_records
 
 
 def _closed(record: DecisionRecord, *ids: str, **fields: float | None) -> DecisionRecord:
@@ -133,3 +133,18 @@ def test_one_change_takes_back_all_columns_that_close_gates_and_says_why_each_do
         "Or, in place of withholding: make quasi-identifiers with hierarchies of them; state “known_probability: 0” "
         f"for what nobody outside can know of {second}.",
     )
+
+
+def test_one_change_is_said_to_open_all_gates_only_where_it_withholds_every_revealing_column() -> None:
+    """Occupation is known, and relationship reveals the sex unless somebody answers for it."""
+    made = _closed(records.blocked(), "linkage.masked_share", "columns.unplaced")
+    fields = tuple(
+        one.model_copy(update={"known_probability": None if one.name == "occupation" else 0}) for one in made.fields
+    )
+    fact = special_records.columns()
+    bare = fact.model_copy(update={"columns": tuple(one.model_copy(update={"excused": ""}) for one in fact.columns)})
+    for columns, ending in ((fact, "to open all closed gates. Cause"), (bare, "(role: withheld). Cause")):
+        further = {**made.further, "columns": columns.model_dump(mode="json")}
+        sentence, *_ = remedies(records.changed(made, fields=fields, further=further))
+        assert sentence.startswith("Withhold occupation (role: withheld)")
+        assert ending in sentence
