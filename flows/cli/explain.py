@@ -5,12 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import pandas as pd
+import typer
 
 from flows.beside import beside, expect_work
 from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed, rendered
+from flows.cli.explained_details import detailed
 from flows.cli.explained_records import documents
 from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, ReleaseArgument, WorkspaceOption, check_recipient
 from flows.cli.output import JsonOption, answer, console, progress
@@ -52,6 +54,10 @@ def explain(
     recipient: RecipientOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="Also show every term, other methods, and the records at stake by class."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Say why a release was approved or blocked, and the smallest change that would reverse the verdict.
@@ -72,7 +78,7 @@ def explain(
             "notes": notes,
             "recipients": [_document(one) for one in explained],
         },
-        (block for one in explained for block in rendered(one)),
+        (block for one in explained for block in (detailed if details else rendered)(one)),
         as_json=as_json,
         notes=notes,
     )

@@ -41,6 +41,16 @@ def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> 
     ]
 
 
+def told_counts(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> dict[str, str]:
+    """The same in a few words by gate: the records, and the quasi-identifier that sets most of them apart."""
+    told = dict[str, str]()
+    for one in documents(record, found):
+        apart = next((row["attribute"] for row in one.get("by_attribute", ()) if row.get("attribute")), None)
+        most = f"; {apart} sets most of them apart" if apart else ""
+        told[one["measure"]] = one.get("reason") or f"{one['records_shown']} of {one['released_shown']} records{most}"
+    return told
+
+
 def rendered_records(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[Block]:
     """The same as tables for the terminal; none where no gate on risk is closed."""
     shown = documents(record, found)

@@ -34,11 +34,11 @@ _QUICK = (
 def explained(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     """Reasons for the decision on a recipient's release, and changes that would reverse it."""
     from flows.cli.explain import explained_release  # noqa: PLC0415 - imports every method
-    from flows.cli.explained import rendered  # noqa: PLC0415
+    from flows.cli.explained_details import detailed  # noqa: PLC0415
 
     place = Workspace(Path(given["workspace"]))
     _, (one,) = explained_release(given["subject"], given["recipient"], place, say)
-    return list(rendered(one)), one.record.policy.small_cell
+    return list(detailed(one)), one.record.policy.small_cell
 
 
 def reassessed(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:

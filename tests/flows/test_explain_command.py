@@ -229,9 +229,10 @@ def test_what_would_deter_the_one_that_plans(made: Made, command: Command) -> No
 
 @pytest.mark.slow
 def test_what_would_deter_for_people(made: Made, command: Command) -> None:
-    _, out, _ = command(made.outcome.release_id, "-r", "institute", "-w", made.workspace)
+    _, out, _ = command(made.outcome.release_id, "-r", "institute", "-w", made.workspace, "--details")
     flowing = " ".join(out.split())
-    assert "Smallest change that would pass: penalty for an attempt that is noticed:" in flowing
+    assert "and recipients[2].agreement.penalty: " in flowing
+    assert "recipients[2].agreement.detection_rate: 0.01 (not stated)" in flowing
     assert "recipients[2].agreement.detection_rate none → 0.01" in flowing
     assert "sequential maximum risk 0 (now 0.99)" in flowing
 
@@ -243,11 +244,14 @@ def test_a_bundle_by_its_folder(made: Made, command: Command, tmp_path: Path) ->
 
 
 def test_for_people(made: Made, command: Command) -> None:
-    code, out, _ = command(made.outcome.release_id, "-r", "lab", "-w", made.workspace)
+    code, short, _ = command(made.outcome.release_id, "-r", "lab", "-w", made.workspace)
     assert code == 0
-    assert "BLOCKED  lab" in out
+    assert "BLOCKED  lab" in short
+    assert "policy.generalization.adversary: sequential (now one-shot)" in " ".join(short.split())
+    assert "facts:" not in short
+    _, out, _ = command(made.outcome.release_id, "-r", "lab", "-w", made.workspace, "--details")
     flowing = " ".join(out.split())
-    assert "Smallest change that would pass: adversary one-shot → sequential." in flowing
+    assert len(out.split()) > 2 * len(short.split())
     assert "facts: change them only where they are stated wrongly" in flowing
     assert "loss (and the gain that follows it) 60 → 53." in flowing
     assert "2 → 2.2" in flowing

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from flows.cli.explained import Explained, rendered, sentences
+from flows.cli.explained import Explained, rendered
+from flows.cli.explained_details import detailed
 from reports.terminal import show
 from tasks.decision.explain.explain import explain
 from tasks.request.model import ReleaseRequest
@@ -20,18 +21,25 @@ def explained(request: ReleaseRequest) -> Explained:
     return Explained(record, explanation, request.policy.gates)
 
 
-def shown(one: Explained, width: int = 100) -> str:
+def shown(one: Explained, width: int = 100, *, short: bool = False) -> str:
     console = Console(width=width, record=True, highlight=False)
     with console.capture() as captured:
-        show(rendered(one), console)
+        show((rendered if short else detailed)(one), console)
     return captured.get()
+
+
+def answered(one: Explained, width: int = 200) -> list[str]:
+    """Lines of the short answer, with single spaces."""
+    return [" ".join(line.split()) for line in shown(one, width, short=True).splitlines()]
 
 
 def test_what_would_block() -> None:
     one = explained(asked())
-    assert sentences(one.explanation) == [
-        "Smallest change that would block: loss (and the gain that follows it) 100 → 39.8 (-60.2%)."
-    ]
+    lines = answered(one)
+    assert "loss (and the gain that follows it) 100 39.8 or less" in lines
+    assert not any(line.startswith("threshold") for line in lines), "a threshold is not the request's"
+    command = f"releasegate explain {one.record.release_id[:12]} --recipient university --details"
+    assert lines[-2] == f"Records at stake, facts, thresholds and other methods: {command}"
     text = shown(one, 140)
     assert "APPROVED  university" in text
     assert "a reason" in text
@@ -43,7 +51,9 @@ def test_what_would_block() -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_lines_fit_the_terminal(width: int) -> None:
     for request in (asked(), asked("basic", loss=1.0, gain=100.0), asked(expires="2026-03-08", cost=20.0)):
-        assert max(len(line.rstrip()) for line in shown(explained(request), width).splitlines()) <= width
+        one = explained(request)
+        lines = [*shown(one, width).splitlines(), *shown(one, width, short=True).splitlines()]
+        assert max(len(line.rstrip()) for line in lines) <= width
 
 
 def test_the_tightest_gates_of_an_approval() -> None:
@@ -52,7 +62,7 @@ def test_the_tightest_gates_of_an_approval() -> None:
     assert "Tightest gates" in text
     rows = [line.split() for line in text.splitlines() if "at most" in line]
     assert [(row[-5], row[-1]) for row in rows] == [("0%", "0.0%"), ("0.03333", "63.0%")]
-    assert "Records at stake" not in text
+    assert "Records at stake, by class" not in text
 
 
 def test_the_strongest_reasons_of_a_blocked_release() -> None:
@@ -71,9 +81,11 @@ def test_a_condition_says_why_it_failed() -> None:
 
 def test_thresholds_together_and_another_method() -> None:
     one = explained(asked("basic", loss=1.0, gain=100.0))
-    first, second = sentences(one.explanation)
-    assert first.startswith("Smallest change that would pass: ")
-    assert second == "With another method it would pass: no-attack, no-attack-partition, no-attack-remainder."
+    lines = answered(one)
+    tried = [line for line in lines if line.startswith("recipients[1].method: ")]
+    assert {line.split()[1] for line in tried} <= {"no-attack", "no-attack-partition", "no-attack-remainder"}
+    assert tried
+    assert all("(now basic)" in line for line in tried)
     text = shown(one)
     assert "policy.gates[1].at_most" in text
     assert "0.09 → 0.1" in text
@@ -81,13 +93,16 @@ def test_thresholds_together_and_another_method() -> None:
 
 def test_an_expired_agreement_alone() -> None:
     one = explained(asked(expires="2026-03-08"))
-    assert sentences(one.explanation)[0] == "It would pass with an agreement until 2026-03-09 or later."
+    assert any(
+        line.startswith("recipients[1].agreement.expires: 2026-03-09 (now 2026-03-08)") for line in answered(one)
+    )
     assert "2026-03-08 → 2026-03-09" in shown(one)
 
 
 def test_an_expired_agreement_among_others() -> None:
     one = explained(asked(expires="2026-03-08", cost=20.0))
-    assert sentences(one.explanation)[0] == "No change of what can be chosen was found with which it would pass."
+    none = "No change of columns, method, classes, masking or agreement was found that opens all gates."
+    assert none in answered(one)
     assert "recipients[1].agreement.expires 2026-03-08 → 2026-03-09" in shown(one)
     assert "Other gates are closed" in shown(one)
 
@@ -95,14 +110,15 @@ def test_an_expired_agreement_among_others() -> None:
 def test_what_no_term_can_turn() -> None:
     one = explained(asked())
     fixed = replace(one.explanation, fixed="The data did not pass validation.", flips=(), no_flips=(), switches=())
-    assert sentences(fixed) == ["The data did not pass validation."]
-    assert "The data did not pass validation." in shown(replace(one, explanation=fixed))
+    lines = answered(replace(one, explanation=fixed))
+    assert "The data did not pass validation." in lines
+    assert not any("--details" in line for line in lines), "there is no more to show"
 
 
 def test_nothing_found() -> None:
     one = explained(asked())
-    text = sentences(replace(one.explanation, flips=()))[0]
-    assert text == "No change of a single term was found with which it would be blocked."
+    none = replace(one, explanation=replace(one.explanation, flips=()))
+    assert "No single term of the request was found with which it would be blocked." in answered(none)
 
 
 def test_a_share_that_tells_few_records_is_shown_as_a_bound() -> None:
@@ -128,11 +144,10 @@ NO_LIMIT = {"ends_on_breach": False}
 
 def test_what_would_deter() -> None:
     one = explained(asked(agreement=NO_LIMIT, **PLANS))  # type: ignore[arg-type]
-    told = sentences(one.explanation)
-    assert told == [
-        "Smallest change that would pass: penalty for an attempt that is noticed: "
-        "recipients[1].agreement.detection_rate none → 0.01, recipients[1].agreement.penalty 0 → 34.79."
-    ]
+    lines = answered(one)
+    place = next(place for place, line in enumerate(lines) if line.startswith("change keeps"))
+    assert lines[place + 1].startswith("recipients[1].agreement.detection_rate: 0.01 (not stated)")
+    assert lines[place + 2] == "and recipients[1].agreement.penalty: 34.79 (now 0)"
     text = " ".join(shown(one, 140).split())
     assert text.index("what you can change") < text.index("facts: change them only") < text.index("not yours to change")
     assert "recipients[1].agreement.detection_rate none → 0.01" in text
@@ -177,13 +192,12 @@ def test_log_odds_have_the_size_of_the_change_in_probability() -> None:
 
 def test_another_method_with_what_deters() -> None:
     one = explained(asked("basic", loss=1.0, gain=100.0, agreement=NO_LIMIT, **PLANS))  # type: ignore[arg-type]
-    told = sentences(one.explanation)
-    remedy = next(sentence for sentence in told if sentence.startswith("With method no-attack-partition"))
-    assert remedy.startswith(
-        "With method no-attack-partition it would pass together with any of: penalty for an attempt that is noticed "
-        "0 → 34.79 (with agreement.detection_rate none → 0.01)."
-    )
-    assert "recipients[1].method" not in remedy
+    lines = answered(one)
+    place = next(place for place, line in enumerate(lines) if "method: no-attack-partition (now basic)" in line)
+    assert lines[place + 1 : place + 3] == [
+        "and recipients[1].agreement.detection_rate: 0.01 (not stated)",
+        "and recipients[1].agreement.penalty: 34.79 (now 0)",
+    ]
 
 
 @pytest.mark.slow

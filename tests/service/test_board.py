@@ -549,7 +549,10 @@ def test_explanation_and_reassessment_on_the_page_are_those_of_the_commands(
     queue = ServedQueue(QueuedRequests(service), job_terms(service))
     visitor = visiting(create_app(world.workspace.root, clock=lambda: NOW, queue=queue), "steward")
     place = f"/releases/{made.release_id}/{record.recipient.id}"
-    for action, expected in (("explain", "Smallest change that would"), ("reassess", "The decision holds")):
+    for action, expected in (
+        ("explain", "Values at which it would be blocked, each alone"),
+        ("reassess", "The decision holds"),
+    ):
         forms = visitor.get(place).text.split("<form ")[1:]
         (number,) = [at for at, form in enumerate(forms) if f'action="{place}/{action}"' in form]
         assert visitor.post(f"{place}/{action}", visitor.fields(place, number)).status_code == 303

@@ -187,11 +187,17 @@ def traits(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProf
     """
     declared, place = recipient.adversary or AdversaryTerms(), f"{recipient_path(request, recipient)}.adversary"
     reason = () if declared.because else (TermChange(f"{place}.because", NOT_STATED, REASON),)
-    prior = Lever("prior π of the recipient", f"{place}.prior", profile.prior, _LEAST_LIKELY, _MOST_LIKELY)
+    prior = Lever(
+        "chance that external data list the person (prior π)",
+        f"{place}.prior",
+        profile.prior,
+        _LEAST_LIKELY,
+        _MOST_LIKELY,
+    )
     found = [
         *(() if declared.resources else (prior,)),
-        Lever("discount γ of the recipient", f"{place}.discount", profile.discount, 0.01, 1.0, stated=reason),
-        Lever("recognition κ of the recipient", f"{place}.confirmation", profile.confirmation, 0.01, 1.0),
+        Lever("weight of a later gain (discount γ)", f"{place}.discount", profile.discount, 0.01, 1.0, stated=reason),
+        Lever("chance that a right match is recognized (κ)", f"{place}.confirmation", profile.confirmation, 0.01, 1.0),
     ]
     if profile.max_penalties is not None and not recipient.agreement.ends_on_breach:
         name = "penalties after which detection costs nothing more"

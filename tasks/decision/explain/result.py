@@ -206,8 +206,12 @@ class Explanation:
 
     @property
     def smallest(self) -> Flip | None:
-        """The smallest change that reverses the verdict: of a blocked release one that can be chosen; None for none."""
-        found = [flip for flip in self.flips if self.verdict is not Verdict.BLOCKED or flip.choice is Choice.DESIGN]
+        """The smallest change that reverses the verdict; None for none.
+
+        Of a blocked release it can be chosen; of one that passed it may be of a fact. It is never of a threshold.
+        """
+        most = Choice.DESIGN if self.verdict is Verdict.BLOCKED else Choice.FACT
+        found = [flip for flip in self.flips if flip.choice <= most]
         return found[0] if found else None
 
 
