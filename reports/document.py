@@ -151,7 +151,7 @@ class Document:
     """A report: what stands on its first page and in its margins, and its sections."""
 
     kind: str
-    """What it is, such as “Expert determination report”."""
+    """Kind of the document, such as “Expert determination report”."""
     title: str
     name: str
     """Title of the file."""
@@ -167,7 +167,7 @@ class Document:
     compact: bool = False
     """Whether it is a matter of a page or two, with plain headings."""
     guide: Sequence[Block] | None = None
-    """What stands below the table of contents on the second page; None for a document without one."""
+    """Text below the table of contents on the second page; None for a document without one."""
 
     @property
     def charts(self) -> dict[str, Chart]:
@@ -183,7 +183,7 @@ def charts_of(section: Section) -> Iterator[Chart]:
 
 
 def findings(blocks: Iterable[Block]) -> Iterator[Block]:
-    """What was found: without the paragraphs and formulas that explain it, and without charts."""
+    """Findings: without the paragraphs and formulas that explain it, and without charts."""
     for block in blocks:
         explains = isinstance(block, Paragraph) and block.style == "formula"
         if not isinstance(block, str | Chart) and not explains:

@@ -1,4 +1,4 @@
-"""What the people who vote look at besides gates: figures that no gate judges, and which columns leave and how."""
+"""Figures for reviewers that no gate judges, and the columns that leave, with their form."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How figures, times and hashes are written in a report. Formatting only: nothing is measured here."""
+"""Formats of figures, times and hashes in a report; nothing is measured here."""
 
 from datetime import UTC, date, datetime
 from decimal import ROUND_CEILING, Context, Decimal

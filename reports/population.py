@@ -16,7 +16,7 @@ TITLES = {
 
 
 def people_known(population: PopulationFact) -> str:
-    """What a recipient is assumed to know of the numbers of people."""
+    """Knowledge of the numbers of people that a recipient is assumed to have."""
     return {
         PopulationBasis.TABLE: "the population table",
         PopulationBasis.TABLE_AND_FILE: "the population table and the file's own counts",
@@ -24,7 +24,7 @@ def people_known(population: PopulationFact) -> str:
 
 
 def rests_on(population: PopulationFact, people: str) -> str:
-    """What the figures rest on, as part of a sentence; ``people`` is their number as it may be shown."""
+    """Basis of the figures, as part of a sentence; ``people`` is their number as it may be shown."""
     return {
         PopulationBasis.TABLE: f"a population table of {people} people",
         PopulationBasis.TABLE_AND_FILE: f"a population table of {people} people, which lacks "
@@ -61,7 +61,7 @@ def assumed(population: PopulationFact) -> str:
 
 
 def counted_over(population: PopulationFact) -> str:
-    """How the figures of risk were counted."""
+    """Counting of the figures of risk."""
     lacking = listed(list(population.lacks), "or")
     exact = "Every figure below is an exact count over file and population table, not an estimate."
     return {
@@ -75,7 +75,7 @@ def counted_over(population: PopulationFact) -> str:
 
 
 def basis(population: PopulationFact) -> str:
-    """What the people are counted in, for a list of facts."""
+    """Place in which the people are counted, for a list of facts."""
     lacking = f"a table without {listed(list(population.lacks))}, and the file by these"
     return {
         PopulationBasis.TABLE: "a table by all quasi-identifiers",

@@ -66,7 +66,7 @@ class FileView:
     has_coalitions: bool = False
     """Whether the policy takes the recipient to collude."""
     basis: PopulationBasis = PopulationBasis.TABLE
-    """What the people of a class are counted in."""
+    """Place in which the people of a class are counted."""
 
     @property
     def few_suppressed(self) -> bool:

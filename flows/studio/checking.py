@@ -1,4 +1,4 @@
-"""What ``releasegate check`` finds in the data of a request, by column."""
+"""Findings of ``releasegate check`` in the data of a request, by column."""
 
 import threading
 from collections import OrderedDict
@@ -17,9 +17,9 @@ class DataCheck:
     """The findings of one check."""
 
     of_columns: Mapping[str, tuple[RequestProblem, ...]]
-    """What would block the release, by column; of the table as a whole under an empty name."""
+    """Findings that would block the release, by column; of the table as a whole under an empty name."""
     notes: tuple[str, ...]
-    """What the author may not expect."""
+    """Findings that the author may not expect."""
 
     @property
     def found(self) -> int:

@@ -37,7 +37,7 @@ class Grouping:
     """Values that can be grouped by name."""
 
     values: tuple[GroupedValue, ...]
-    """Those of the most records, each as many as may be shown."""
+    """Values of the most records, each of as many as may be shown."""
     rare_values: int
     """Other values of the hierarchy, which stay together."""
     rare_records: int

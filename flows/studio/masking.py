@@ -104,6 +104,6 @@ def _places(read: ReadRequest, name: str) -> Iterator[tuple[int, int]]:
 
 
 def _named(read: ReadRequest, number: int) -> list[Any]:
-    """What a masking names as its columns."""
+    """Columns that a masking names."""
     named = value_at(read.data, (_PLACE, number, "attributes"))
     return named if isinstance(named, list) else []

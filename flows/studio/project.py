@@ -121,7 +121,7 @@ class Project:
         return self._loaded(filled(data))
 
     def mistake(self, data: Mapping[str, Any]) -> ReleasegateError | None:
-        """What is wrong with other values of the document; None where ``trial`` gives a request."""
+        """Mistakes in other values of the document; None where ``trial`` gives a request."""
         try:
             request_of_bytes(json.dumps(filled(data)).encode(), self.path, self.roots, self.policies)
         except ReleasegateError as error:

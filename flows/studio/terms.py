@@ -197,14 +197,14 @@ def written(term: FormTerm, value: Any) -> str:
 
 
 def _tidied(term: FormTerm, text: str) -> str:
-    """What a field says, without blanks around it, or around each of its lines."""
+    """The text of a field, without blanks around it, or around each of its lines."""
     if term.kind != "lines":
         return text.strip()
     return "\n".join(line for one in text.splitlines() if (line := one.strip()))
 
 
 def typed(term: FormTerm, text: str) -> object:
-    """What a field says, as a document has it."""
+    """The value of a field, as a document has it."""
     if term.kind == "lines":
         return text.splitlines()
     if term.kind == "number" and len(text) <= _LONGEST_NUMBER:

@@ -294,7 +294,7 @@ def _run(shown: ShownProject, error: ReleasegateError | None) -> Response:
 
 
 def _remedies(site: Site, one: IndexedRelease) -> tuple[str, ...]:
-    """What may open the closed gates of a blocked release."""
+    """Changes that may open the closed gates of a blocked release."""
     with open_ledger(site.workspace) as ledger:
         record = case_of(site.workspace, ledger, one.release_id, one.recipient, site.clock()).record
     return remedies(record) if record.decision is Verdict.BLOCKED else ()

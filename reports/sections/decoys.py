@@ -205,7 +205,7 @@ def _judged_text(view: RecordView, gate: GateResult) -> str:
 
 
 def detectability(fact: DetectabilityFact, judged: str = "") -> Iterator[Block]:
-    """How well classifiers distinguish decoys, and how a gate judges that."""
+    """Success of classifiers in distinguishing decoys, and the gate that judges it."""
     yield Heading("Whether decoys can be distinguished from real classes")
     yield (
         "Classifiers were trained to distinguish decoys from real classes and tried on classes that they had not seen "

@@ -149,7 +149,7 @@ def _deciding_row(one: DecidingFact) -> Row:
 
 
 def chance_text(fact: UncertaintyFact) -> str:
-    """How probable it is that the gates pass, and what is certain."""
+    """Probability that the gates pass, and verdicts that are certain."""
     if not fact.figures:
         return "No gate's figure depends on these terms."
     chance = "Of these terms only ranges are known, so that no probability can be given."

@@ -177,7 +177,7 @@ def tests(view: RecordView) -> Iterator[Block]:
 
 
 def transparency(view: RecordView) -> Iterator[Block]:
-    """What knowing the rule gains, for this file, in coalitions, by method, and under other stakes."""
+    """Gain from knowing the rule, for this file, in coalitions, by method, and under other stakes."""
     risk, game, informed = view.risk, view.risk.game, view.risk.transparent
     yield text(
         "Whoever knows the rule of generalization can keep, among the n_p people who match a released cell, only those "

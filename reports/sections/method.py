@@ -1,4 +1,4 @@
-"""How the file was made: the game and its stakes, the method, budget, k-anonymity, hierarchies and maskings."""
+"""Making of the file: the game and its stakes, the method, budget, k-anonymity, hierarchies and maskings."""
 
 from collections.abc import Iterator
 
@@ -167,7 +167,7 @@ _BOUNDS = {
     BoundBy.BEST_CELLS: " The bound gives everybody the best cell that enough people match.",
     BoundBy.PRICES: " The bound is the sum of a price a person; no class is worth more than its people cost.",
 }
-"""How a bound of remainder classes is proven, by name."""
+"""Proofs of a bound of remainder classes, by name."""
 
 
 def _division(fact: DivisionFact, weighed: str, *, after: bool, whole: bool) -> str:
@@ -303,7 +303,7 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
 
 
 def masking(view: FileView) -> Iterator[Block]:
-    """How numbers were masked; nothing where none were."""
+    """Masking of numbers; nothing where none were masked."""
     if not view.masking:
         return
     rows: list[Row] = []

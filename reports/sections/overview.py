@@ -172,7 +172,7 @@ def limitations(view: RecordView) -> Iterator[Block]:
 
 
 def scope(view: RecordView) -> Iterator[Block]:
-    """What was and was not assessed."""
+    """Assessments made and omitted."""
     record, decoys = view.record, view.record.decoys
     done = tested(record) if record.risk else "examined the file and stopped there"
     pooled = ", except for copies of this release that coalitions may pool" if view.has_coalitions else ""
@@ -207,7 +207,7 @@ def scope(view: RecordView) -> Iterator[Block]:
 
 
 def guide(view: RecordView) -> Iterator[Block]:
-    """How to read the document."""
+    """Instructions for reading the document."""
     limit, sequential = numbers.integer(view.cells.limit), view.sequential
     hidden = ", except for those of the sequential adversary that would disclose such a count" if sequential else ""
     series = ", or, for the sequential adversary, that the series of attempts does" if sequential else ""

@@ -248,7 +248,7 @@ def _field_row(field: FieldFact) -> Row:
 
 
 def _pseudonyms(record: DecisionRecord) -> Iterator[Block]:
-    """How pseudonyms are made, what they link, and where the crosswalk is."""
+    """Making of pseudonyms, records that they link, and place of the crosswalk."""
     if record.pseudonyms is None:
         return
     for one in record.pseudonyms.columns:
@@ -344,7 +344,7 @@ _COUNTED = {
 
 
 def reproduction(view: RecordView) -> Iterator[Block]:
-    """What the decision was computed from, and how to check it."""
+    """Inputs of the decision, and ways to check it."""
     record, dataset = view.record, view.record.dataset
     same = "the same figures, and with the same workspace key the same file"
     if record.decoys:

@@ -14,7 +14,7 @@ from tasks.delivery.additions import OverrideFact
 
 @dataclass(frozen=True)
 class AfterReview:
-    """How reviewers came to approve a release, and the determination before review."""
+    """Votes by which reviewers approved a release, and the determination before review."""
 
     reviews: tuple[Review, ...]
     returned: tuple[OverrideFact, ...]

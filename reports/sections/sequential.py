@@ -114,7 +114,7 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
 
 
 def _number_of_resources(fact: SequentialFact) -> str:
-    """How many resources the recipient consults, in words."""
+    """Number of resources that the recipient consults, in words."""
     number = len(fact.profile.resources)
     return "one resource" if number == 1 else f"{numbers.integer(number)} resources"
 

@@ -1,4 +1,4 @@
-"""How statistics of a copy differ from those of another file: exactly for experts, rounded for recipients."""
+"""Differences between statistics of a copy and those of another file: exactly for experts, rounded for recipients."""
 
 from collections.abc import Iterator
 

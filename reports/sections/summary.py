@@ -1,4 +1,4 @@
-"""What a board decides on beside the first page: gates, what the copy keeps, assumptions, what was not assessed."""
+"""Basis of a board's decision beside the first page: gates, information kept, assumptions, omitted assessments."""
 
 from collections.abc import Iterator
 
@@ -143,7 +143,7 @@ def _highest_risks(view: RecordView) -> Table:
 
 
 def loss(view: RecordView) -> Iterator[Block]:
-    """What the copy keeps of the quasi-identifiers."""
+    """Information that the copy keeps of the quasi-identifiers."""
     if view.record.risk is None:
         yield "No file was made, so that there is none whose information could be compared with that of the data."
         return

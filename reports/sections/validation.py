@@ -215,7 +215,7 @@ def _other(view: RecordView) -> Finding:
 
 
 def validation(view: RecordView) -> Iterator[Block]:
-    """What validation found; counts only."""
+    """Findings of validation; counts only."""
     fact, cells = view.record.validation, view.cells
     failures = [check for check in fact.checks if not check.passed]
     outcome = f"All {numbers.integer(len(fact.checks))} passed."

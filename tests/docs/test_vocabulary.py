@@ -37,7 +37,7 @@ REPLACED = {
 """Pattern of each phrase, and what stands in its place."""
 RIDDLES = re.compile(r"(?:What|How|Whose|Those|Which)\b")
 """Openings of docstrings and descriptions in which a clause stands for a noun."""
-MOST_RIDDLES = 60
+MOST_RIDDLES = 23
 """Only to be lowered."""
 
 
