@@ -100,7 +100,7 @@ class ColumnReader:
 
 
 def stamps(loaded: LoadedRequest) -> tuple[object, ...]:
-    """Contents that change when a file that a request names is written; errors are those of ``LoadedRequest.resolve``."""
+    """Marks that change when a file of the request is written; errors are those of ``LoadedRequest.resolve``."""
     files = [loaded.resolve(relative, name) for name, relative in named_files(loaded)]
     return tuple((str(path), (status := path.stat()).st_mtime_ns, status.st_size, status.st_ino) for path in files)
 

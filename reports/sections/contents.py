@@ -45,7 +45,7 @@ def determination_sections(view: RecordView) -> tuple[Section, ...]:
 
 
 def evidence_sections(view: RecordView) -> tuple[Section, ...]:
-    """The determination that the evidence is of, and its seventeen sections; parts of E10 and E11 as far as something was measured."""
+    """Its subject, and its seventeen sections; parts of E10 and E11 as far as something was measured."""
     about = Section("about", "About this document", tuple(summary.about(view)))
     return (about, *_sections(view, "E", _evidence(view)))
 
