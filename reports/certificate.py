@@ -144,8 +144,9 @@ def _columns(view: RecordView) -> Iterator[Block]:
         [(one.name, one.type, one.description or DASH) for one in view.record.fields if one.released],
     )
     yield Paragraph(
-        "Values may be given in coarser groups than they were collected in; the data dictionary delivered with the "
-        "file lists the forms that occur.",
+        "Values may be given in coarser groups than they were collected in. One column may hold groups beside values "
+        "or smaller groups that lie in them, such as a decade beside a year: before you count, bring all values of a "
+        "column to one level by its file in “hierarchies”. The data dictionary lists the forms that occur.",
         "note",
     )
     if biased := no_random_sample(view):

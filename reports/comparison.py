@@ -82,7 +82,7 @@ def _columns(side: _Side) -> Iterator[tuple[str, str]]:
 def _gates(side: _Side) -> Iterator[tuple[str, str]]:
     for row in side.view.gates:
         outcome = "overridden" if row.gate.overridden else "passed" if row.gate.passed else "failed"
-        yield row.gate.title, f"{row.measured}; {row.asked}; {outcome}"
+        yield row.gate.heading, f"{row.measured}; {row.asked}; {outcome}"
 
 
 def _risks(side: _Side) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from reports import numbers
 from reports.document import VerdictBox, kept, said, sentence_start
 from tasks.assessments.dates.facts import STAGE
-from tasks.decision.record import DecisionRecord, GateResult, NotAssessed, Verdict
+from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
 from tasks.decision.standing import AWAITING_SIGNATURE
 from tasks.ledger.enrolment import EnrolmentFact
-from tasks.request.model import Measure, Role
+from tasks.request.model import Role
 
 
 def verdict_box(record: DecisionRecord) -> VerdictBox:
@@ -44,12 +44,6 @@ def _unsigned(record: DecisionRecord) -> str | None:
     policy = f"the policy “{record.policy.id}”, version {record.policy.version},"
     signed = "does not wait for the expert's signature" if record.expert else "no qualified person has signed"
     return sentence_start(f"{by}{policy} asks for no expert and no reviewer, and {signed}.")
-
-
-def gate_title(gate: GateResult) -> str:
-    """Title of a gate in print; of a sequential adversary's risk of 0 with its meaning."""
-    unpaid = gate.id == Measure.SEQUENTIAL_MAXIMUM and gate.measured == 0
-    return f"{gate.title} (0: no attempt pays)" if unpaid else gate.title
 
 
 _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {

@@ -160,7 +160,7 @@ def _reasons(one: Explained) -> Iterator[Block]:
 def _strength(one: Explained, reason: Reason, count: str) -> Sequence[str]:
     measured, required = one.written(reason.gate)
     interval = "" if one.is_bound(reason.gate) else write_interval(reason.gate)
-    title = lines(reason.gate.title, count and small(count))
+    title = lines(reason.gate.heading, count and small(count))
     return title, lines(measured, interval and f"({interval})"), required, beyond(one, reason)
 
 

@@ -10,7 +10,6 @@ from flows.gate import Outcome
 from reports.document import Block, Paragraph, text
 from reports.record_view import RecordView
 from reports.sections.answer import usefulness
-from reports.statements import gate_title
 from tasks.core.canonical import digest
 from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -111,7 +110,7 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
         yield from (Paragraph(f"  → {sentence}", "lead") for sentence in remedies(record))
     records, small_cell = RecordCounts.of(record), record.policy.small_cell
     written = (write_result(gate, records=records, small_cell=small_cell) for gate in record.gates)
-    gates = ((_mark(gate), gate_title(gate), *texts) for gate, texts in zip(record.gates, written, strict=True))
+    gates = ((_mark(gate), gate.heading, *texts) for gate, texts in zip(record.gates, written, strict=True))
     yield from table("", ("", "gate", ">measured", "required"), gates)
     unreviewed = [field.name for field in record.fields if field.role == Role.UNREVIEWED]
     facts = {

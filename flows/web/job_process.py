@@ -101,7 +101,7 @@ def tried(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
         if found.gates:
             rows = [
                 (
-                    gate.title,
+                    gate.heading,
                     *write_result(gate, records=found.records, small_cell=small_cell),
                     "passed" if gate.passed else "failed",
                 )

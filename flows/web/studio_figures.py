@@ -32,7 +32,7 @@ class QuickGateRow:
 def gate_rows(found: QuickFigures) -> list[QuickGateRow]:
     """The quick gates of a recipient's copy. The steward sees all counts."""
     return [
-        QuickGateRow(gate.title, *write_result(gate, records=found.records, small_cell=1), gate.passed)
+        QuickGateRow(gate.heading, *write_result(gate, records=found.records, small_cell=1), gate.passed)
         for gate in found.gates
     ]
 

@@ -59,7 +59,7 @@ def _gate_row(row: GateRow) -> Row:
     gate = row.gate
     notes = lines(text("`{}`", gate.id), row.interval, gate.because if gate.comparison == "is" else "")
     outcome = passed(yes=gate.passed, overridden=bool(gate.overridden))
-    return lines(gate.title, small(notes)), strong(row.measured), row.asked, row.unit or DASH, outcome
+    return lines(gate.heading, small(notes)), strong(row.measured), row.asked, row.unit or DASH, outcome
 
 
 def _uncertain(view: RecordView, fact: UncertaintyFact) -> Iterator[Block]:

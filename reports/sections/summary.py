@@ -28,7 +28,6 @@ from reports.sections.answer import information_kept
 from reports.sections.events import withheld_rows
 from reports.sections.overview import scope
 from reports.smallcell import HIDDEN
-from reports.statements import gate_title
 from tasks.request.model import Measure, Role
 
 _DECISIVE = frozenset(
@@ -62,7 +61,7 @@ def judged(view: RecordView) -> Iterator[Block]:
         "Gate 46 | Measured 22r | Required 19 | Outcome 13",
         [
             (
-                lines(gate_title(row.gate), small(row.interval)) if row.interval else gate_title(row.gate),
+                lines(row.gate.heading, row.interval and small(row.interval)),
                 strong(row.measured),
                 row.asked,
                 passed(yes=row.gate.passed, overridden=bool(row.gate.overridden)),

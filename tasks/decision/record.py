@@ -17,6 +17,7 @@ from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.ledger.enrolment import EnrolmentFact
 from tasks.masking.facts import MaskingFact
+from tasks.request.gate import Measure
 from tasks.request.missing import MissingReading
 from tasks.request.policy import Policy
 from tasks.request.population import PopulationBasis
@@ -69,6 +70,12 @@ class GateResult(Fact):
     overridden: GateOverride | None = Field(
         default=None, description="Officer's answer for a failed gate; None where it passed, or blocks."
     )
+
+    @property
+    def heading(self) -> str:
+        """The title as it is shown; a sequential adversary's risk of 0 with its meaning."""
+        unpaid = self.id == Measure.SEQUENTIAL_MAXIMUM and self.measured == 0
+        return f"{self.title} (0: no attempt pays)" if unpaid else self.title
 
 
 class FileRowsFact(Fact):
