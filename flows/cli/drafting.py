@@ -154,8 +154,8 @@ class Dialogue:
 
         given = self.asking.text(
             "number of people of whom the file is a random sample; path of a table that counts them; Enter: "
-            "neither, such as a study or a whole group: a record hides in the file alone, and others may know who is "
-            "in it",
+            "neither, such as a study or a whole group: a record hides among the file's own alone, and others may "
+            "know who is in it",
             "A record hides among the people who look like it. These are counted in the table, by age, sex, place "
             "or the like; estimated from the sample; or else they are those in the file alone.",
             wrong=wrong,
