@@ -85,7 +85,7 @@ class Dialogue:
     def _assumed(self) -> Iterator[str]:
         """Choices that nobody was asked for."""
         policy = self.answers.get(_POLICY)
-        yield f"Not asked: {f'the policy {policy} judges' if policy else 'the default gates judge'}."
+        yield f"The {f'policy {policy} judges' if policy else 'default gates judge'}."
         if self.numbered is not None:
             yield f" No column names each record: {self.numbered.path} numbers them; keep it as safe as the file."
 
@@ -154,8 +154,7 @@ class Dialogue:
 
         given = self.asking.text(
             "number of people of whom the file is a random sample; path of a table that counts them; Enter: "
-            "neither, such as a study or a whole group: a record hides among the file's own alone, and others may "
-            "know who is in it",
+            "neither (a study, a whole group): records hide only among each other, and others may know who is in it",
             "A record hides among the people who look like it. These are counted in the table, by age, sex, place "
             "or the like; estimated from the sample; or else they are those in the file alone.",
             wrong=wrong,
@@ -308,7 +307,7 @@ class Dialogue:
 
         offered = ", ".join(f"{key} {meaning}" for key, (_, meaning) in _MORE.items())
         text = self.asking.text(
-            f"numbers of what to add: {offered}; Enter: nothing",
+            f"what to add, by number: {offered}; Enter: nothing",
             "Copies in one hand can be compared, so name the earlier ones. Expert and controls are for the "
             "determination; what columns hold, for the recipient's dictionary.",
             wrong=lambda text: "" if {*keys(text)} <= _MORE.keys() else f"numbers from 1 to {len(_MORE)}",

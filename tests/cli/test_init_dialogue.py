@@ -323,7 +323,7 @@ def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path
     answers = ["", "", "4=i", "", "", *TERMS[2:-1], "1", "1; ward system", ""]
     again = in_terminal(["init", "visits.csv", "-o", "again"], answers, tmp_path)
     assert again.code == 0, again.shown
-    assert "the policy clinic/2026.1 judges" in " ".join(again.shown.split())
+    assert "The policy clinic/2026.1 judges." in " ".join(again.shown.split())
     text = (tmp_path / "again" / "request.yaml").read_text("utf-8")
     assert "\npolicy: clinic/2026.1 # enrolled\n" in text
     assert [line for line in text.splitlines() if "source: " in line] == [
