@@ -145,22 +145,22 @@ _QUESTIONS: Mapping[Location, Wording] = {
         optional=True,
     ),
     ("recipients", EVERY, "stakes", "benefit"): Wording(
-        "what sharing one record in full detail is worth to you, such as 1200",
-        "Three amounts of money follow, for one record and in one currency; only their ratios matter, and that to the "
-        "penalty. Detail is kept for as long as this worth exceeds the expected loss.",
+        "",
+        "Three amounts for one record, in one currency; only their ratios matter, and that to the penalty. Detail is "
+        "kept for as long as its worth exceeds the expected loss.",
     ),
     ("recipients", EVERY, "stakes", "loss"): Wording(
-        "what you lose if the person of a record is identified, such as 300",
-        "An attacker is taken to gain as much.",
+        "",
+        "An attacker is taken to gain what you lose.",
     ),
     ("recipients", EVERY, "stakes", "cost"): Wording(
-        "what one attempt on a record costs the recipient, such as 4",
+        "",
         "Nobody attacks a record for less than an attempt costs.",
     ),
     ("recipients", EVERY, "stakes", "basis"): Wording(
-        "where the amounts come from",
-        "Published are a study's funding, fines for breaches and a data broker's price, each per record (Wan et al. "
-        "2015). After amounts of your own you may say where they come from.",
+        "",
+        "The published amounts are a study's funding, fines for breaches and a data broker's price, each per record "
+        "(Wan et al. 2015). A fourth answer says where your own come from.",
         optional=True,
     ),
     ("policy", "gates", EVERY, "at_most"): Wording(
