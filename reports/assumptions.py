@@ -7,6 +7,7 @@ from reports.document import listed, named, plural, said, sentence_start
 from reports.methods import method_text
 from reports.population import TITLES, assumed, people_known
 from reports.record_view import RecordView
+from reports.statements import basis_of_amounts
 from tasks.assessments.dates.facts import DatesFact
 from tasks.assessments.identity.facts import RiskFact
 from tasks.assessments.sequential.facts import SequentialFact
@@ -189,8 +190,8 @@ def _of_game(view: RecordView) -> Iterator[Assumption]:
     yield (
         "Stakes as declared",
         f"The publisher's benefit of {numbers.amount(recipient.benefit)} units per record and loss of "
-        f"{numbers.amount(recipient.loss)} units per re-identified record are the requester's estimates, in one "
-        "currency. Only their ratios matter.",
+        f"{numbers.amount(recipient.loss)} units per re-identified record are declared, in one currency; "
+        f"only their ratios matter. {basis_of_amounts(recipient)}",
     )
     attempts = (
         "Each record is attempted once and by itself. A sequential adversary, who tries one candidate after another "

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from reports import numbers
 from reports.document import VerdictBox, kept, said, sentence_start
 from tasks.assessments.dates.facts import STAGE
-from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
+from tasks.decision.record import DecisionRecord, NotAssessed, RecipientFact, Verdict
 from tasks.decision.standing import AWAITING_SIGNATURE
 from tasks.ledger.enrolment import EnrolmentFact
 from tasks.request.model import Role
@@ -44,6 +44,13 @@ def _unsigned(record: DecisionRecord) -> str | None:
     policy = f"the policy “{record.policy.id}”, version {record.policy.version},"
     signed = "does not wait for the expert's signature" if record.expert else "no qualified person has signed"
     return sentence_start(f"{by}{policy} asks for no expert and no reviewer, and {signed}.")
+
+
+def basis_of_amounts(recipient: RecipientFact) -> str:
+    """Sentence on where benefit, loss and cost come from."""
+    if recipient.basis is None:
+        return "The request does not state where the amounts come from."
+    return f"Where the amounts come from, as the request states it: “{recipient.basis}”."
 
 
 _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {

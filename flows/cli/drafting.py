@@ -13,13 +13,14 @@ from flows.cli.asking import BACK, LEFT, NONE, WHY, Asking
 from flows.cli.changes import LETTERS, UNKNOWN, read_changes, shown_columns, way_of
 from flows.cli.levels import shown_levels
 from flows.cli.output import table
+from reports.document import named as shortened
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
 from tasks.draft.document import Given
 from tasks.draft.draft import Draft, Source, shared_columns
 from tasks.draft.folder import NUMBER, ProfiledFolder
 from tasks.draft.questions import OF_DATA, OF_RECIPIENT, Answer, Line, Question, problem_of, read_answer, words_of
-from tasks.draft.roles import Suggestion
+from tasks.draft.roles import ColumnProfile, Suggestion
 from tasks.draft.stated import STATED, Stated
 from tasks.ledger.enrolment import EnrolledSample
 from tasks.request.document import Location
@@ -82,12 +83,9 @@ class Dialogue:
         return draft, settled.numbered
 
     def _assumed(self) -> Iterator[str]:
-        """Choices that nobody was asked for: the draft has the stricter one."""
+        """Choices that nobody was asked for."""
         policy = self.answers.get(_POLICY)
-        yield f"Not asked: {f'the policy {policy} judges' if policy else 'the default gates judge'}"
-        if not self._has_people:
-            yield "; the file is its own population" + ", and others know who is in it" * (not policy)
-        yield "."
+        yield f"The {f'policy {policy} judges' if policy else 'default gates judge'}."
         if self.numbered is not None:
             yield f" No column names each record: {self.numbered.path} numbers them; keep it as safe as the file."
 
@@ -106,17 +104,19 @@ class Dialogue:
             return self  # the tables tell
         found, columns = self.draft.person, self.folder.file.profiles
 
+        def lacking(one: ColumnProfile) -> str:
+            return "cells without a value" if one.missing else "a value of its own in every row" if one.is_key else ""
+
         def wrong(name: str) -> str:
             if name not in columns:
                 return f"no such column; the file has {', '.join(columns)}"
-            one = columns[name]
-            lacking = (
-                "cells without a value" if one.missing else "a value of its own in every row" if one.is_key else ""
-            )
-            return f"{name} has {lacking}, so that it cannot name the person of several rows" if lacking else ""
+            found = lacking(columns[name])
+            return f"{name} has {found}, so that it cannot name the person of several rows" if found else ""
 
+        possible = shortened(name for name, one in columns.items() if not lacking(one))
+        of = f" (of {possible})" if possible and not found else ""
         named = self.asking.text(
-            f"column that names the person of each row; {NONE if found else 'Enter'}: nobody has several rows",
+            f"column that names the person of each row{of}; {NONE if found else 'Enter'}: nobody has several rows",
             "Risks are of people: rows of one person must not pass for a crowd to hide in."
             + (f" Rows that share {found} share quasi-identifiers." if found else ""),
             default=found or LEFT,
@@ -153,7 +153,8 @@ class Dialogue:
             return ""
 
         given = self.asking.text(
-            "number of people of whom the file is a random sample, or path of a table that counts them; Enter: neither",
+            "number of people of whom the file is a random sample; path of a table that counts them; Enter: "
+            "neither (a study, a whole group): records hide only among each other, and others may know who is in it",
             "A record hides among the people who look like it. These are counted in the table, by age, sex, place "
             "or the like; estimated from the sample; or else they are those in the file alone.",
             wrong=wrong,
@@ -243,7 +244,7 @@ class Dialogue:
     def _warn(self, secret: Iterable[str]) -> None:
         """Say what a sensitive column loses as a quasi-identifier."""
         if names := ", ".join(secret):
-            self.asking.say(f"{names}: no class protects a quasi-identifier's value; s keeps it secret.")
+            self.asking.say(f"{names}: no longer protected as a secret; s if nobody outside knows it.")
 
     def _excused(self, name: str, found: Suggestion) -> "Dialogue":
         """Ask who lets a column leave that tells of people all the same, or whether it leaves in groups."""
@@ -306,7 +307,7 @@ class Dialogue:
 
         offered = ", ".join(f"{key} {meaning}" for key, (_, meaning) in _MORE.items())
         text = self.asking.text(
-            f"numbers of what to add: {offered}; Enter: nothing",
+            f"what to add, by number: {offered}; Enter: nothing",
             "Copies in one hand can be compared, so name the earlier ones. Expert and controls are for the "
             "determination; what columns hold, for the recipient's dictionary.",
             wrong=lambda text: "" if {*keys(text)} <= _MORE.keys() else f"numbers from 1 to {len(_MORE)}",

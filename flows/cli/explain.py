@@ -237,7 +237,8 @@ def _by_stakes(request: ReleaseRequest, records: Sequence[DecisionRecord]) -> li
     """Records of recipients with equal stakes together, since they share most games."""
     groups = dict[str, list[DecisionRecord]]()
     for record in records:
-        groups.setdefault(request.recipient(record.recipient.id).stakes.model_dump_json(), []).append(record)
+        stakes = request.recipient(record.recipient.id).stakes
+        groups.setdefault(stakes.model_dump_json(exclude={"basis"}), []).append(record)
     return list(groups.values())
 
 

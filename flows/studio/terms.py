@@ -84,6 +84,7 @@ _OF_RECIPIENT = (
     FormTerm(("stakes", "benefit"), "Benefit of a record", "Yours, of sharing it in full detail.", "number"),
     FormTerm(("stakes", "loss"), "Loss of a record", "Yours, when its person is re-identified.", "number"),
     FormTerm(("stakes", "cost"), "Cost of an attempt", "The recipient's, on one record.", "number"),
+    FormTerm(("stakes", "basis"), "Where the amounts come from", "Change it with them; the determination repeats it."),
     FormTerm(
         ("agreement", "penalty"), "Penalty", "For an attempt that is noticed, where the agreement names one.", "number"
     ),

@@ -23,6 +23,7 @@ from reports.document import (
 from reports.methods import masking_method, masking_parameters, method_text
 from reports.record_view import FileView, RecordView
 from reports.smallcell import HIDDEN
+from reports.statements import basis_of_amounts
 from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
 from tasks.generalization.facts import BoundBy, LimitFact
 from tasks.request.model import Method, Role
@@ -50,7 +51,7 @@ def method(view: RecordView) -> Iterator[Block]:
         yield (
             "No generalization was chosen and nothing was masked: the release stopped before (section E10). The stakes "
             f"that the request declares are a benefit of {benefit} units per record, a loss of {loss}, a gain of "
-            f"{gain} and a cost of {cost} per attempt."
+            f"{gain} and a cost of {cost} per attempt. {basis_of_amounts(recipient)}"
         )
         return
     game, words = risk.game, method_text(risk.game.method)

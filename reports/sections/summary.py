@@ -28,6 +28,7 @@ from reports.sections.answer import information_kept
 from reports.sections.events import withheld_rows
 from reports.sections.overview import scope
 from reports.smallcell import HIDDEN
+from reports.statements import basis_of_amounts
 from tasks.request.model import Measure, Role
 
 _DECISIVE = frozenset(
@@ -86,8 +87,9 @@ def _amounts(view: RecordView) -> str:
         none = "no penalty, since its chance is not stated" if view.record.recipient.agreement.penalty else "no penalty"
         counted += [f"penalty for an attempt {money(profile.penalty)}", detected] if profile.penalty else [none]
     return said(
-        "The verdict rests on amounts that the request states, or that follow from them, and that nobody measured; "
-        f"per record, in one currency: {listed(counted)}.",
+        "The verdict rests on amounts that the request states, or that follow from them, and that nobody measured for "
+        f"these data; per record, in one currency: {listed(counted)}.",
+        basis_of_amounts(recipient),
         "Some are known as ranges or distributions only: section E14." if view.risk.uncertainty else None,
     )
 

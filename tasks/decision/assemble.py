@@ -459,7 +459,7 @@ def _recipient_fact(recipient: Recipient) -> RecipientFact:
     payoffs = payoffs_of(recipient)
     stakes = {name: getattr(payoffs, name) for name in ("benefit", "loss", "gain", "cost")}
     named = recipient.model_dump(include=_OF_RECIPIENT)
-    return RecipientFact(**named, **stakes)
+    return RecipientFact(**named, **stakes, basis=recipient.stakes.basis)
 
 
 def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[FieldFact, ...]:

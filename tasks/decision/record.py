@@ -241,6 +241,7 @@ class RecipientFact(Fact):
     loss: float
     gain: float
     cost: float
+    basis: str | None = Field(default=None, description="Where the amounts come from; None where unstated.")
 
 
 class CheckFact(Fact):

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader
 from tasks.core.shipped import shipped
 from tasks.draft.hierarchies import DraftedHierarchy
 from tasks.draft.lines import folded
-from tasks.draft.questions import Answer, Answers, Question, words_of
+from tasks.draft.questions import PUBLISHED, Answer, Answers, Question, words_of
 from tasks.draft.roles import COUNTED, IN_LABEL, IN_NAME, LACKING, UNCLEAR, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.draft.structure import Place
@@ -71,6 +71,13 @@ class Given:
     """Beside those to questions, ``population.size`` where the file is a sample, ``policy`` where it is an enrolled one
     and ``policy.presence`` where not, and the ``known_probability`` of columns."""
     recipients: int = 1
+
+    @property
+    def with_amounts(self) -> Answers:
+        """The answers, with published amounts for recipients for whom nobody states any."""
+        stakes = [("recipients", recipient, "stakes") for recipient in range(self.recipients)]
+        unstated = [one for one in stakes if not any((*one, term) in self.answers for term in PUBLISHED)]
+        return {(*one, term): value for one in unstated for term, value in PUBLISHED.items()} | {**self.answers}
 
 
 NOTHING_GIVEN = Given()
@@ -130,7 +137,7 @@ def compose(
     `suggestions` are in the order of the file; `hierarchies` has one for each suggested quasi-identifier; `sets` are
     measured sets of quasi-identifiers, the best of each size first; `further` are the other tables of a folder.
     """
-    blanks = _Blanks(given.answers)
+    blanks = _Blanks(given.with_amounts)
     environment = Environment(  # noqa: S701  YAML, whose texts are quoted by ``scalar``
         loader=FileSystemLoader(_TEMPLATES), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )

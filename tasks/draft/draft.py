@@ -98,7 +98,8 @@ class Draft:
     @property
     def blanks(self) -> tuple[str, ...]:
         """Terms of the request that it needs and that nobody has filled in, by their paths."""
-        left = (one.place for one in self.questions if not one.words.optional and one.place not in self.given.answers)
+        answers = self.given.with_amounts
+        left = (one.place for one in self.questions if not one.words.optional and one.place not in answers)
         return tuple(REQUEST.written_path(place, {}) for place in left)
 
     def answered(self, given: Given) -> "Draft":

@@ -22,6 +22,17 @@ _NUMBERS = (int, float)
 _DAY = re.compile(r"[0-9]{1,4}([-./])[0-9]{1,2}\1[0-9]{1,4}")
 EVERY = "*"
 """Stands in a place for any recipient, gate, table or column."""
+_NONE = frozenset({"", "-", "0", "n/a", "no", "none", "unknown"})
+"""Answers that leave open what a line may do without."""
+PUBLISHED: Mapping[str, str | int] = {
+    "benefit": 1200,
+    "loss": 300,
+    "cost": 4,
+    "basis": "published figures, rounded (Wan et al. 2015): NIH funding of the eMERGE study, $22,272,084 for 18,663 "
+    "records; average fine per record of a breach reported to the US Office for Civil Rights, $325.95; a data broker's "
+    "price of a basic report, $3.95",
+}
+"""Stakes where nobody states any: those of the paper's case study."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +77,10 @@ class Line:
         return " ".join(words_of(place).why for place in self.places)
 
     def read(self, text: str, decimal: str = ".") -> Answers:
-        """The answers that a line has."""
+        """The answers that a line has, up to one that it may do without and that says none."""
         parts = [part.strip() for part in text.split(";")]
+        none = (place for place, part in enumerate(parts) if place >= self.needed and part.casefold() in _NONE)
+        parts = parts[: next(none, len(parts))]
         return {place: read_answer(place, part, decimal) for place, part in zip(self.places, parts, strict=False)}
 
     def problem(self, text: str, decimal: str = ".") -> str:
@@ -79,7 +92,7 @@ class Line:
         for number, (place, answer) in enumerate(self.read(text, decimal).items(), 1):
             found = problem_of(place, answer) if answer != "" else "empty"
             if found:
-                return f"answer {number}: {found}"
+                return f"answer {number}: {found}{', or none' * (number > self.needed)}"
         return ""
 
 
@@ -132,17 +145,23 @@ _QUESTIONS: Mapping[Location, Wording] = {
         optional=True,
     ),
     ("recipients", EVERY, "stakes", "benefit"): Wording(
-        "what sharing one record in full detail is worth to you, such as 1200",
-        "Three amounts of money follow, for one record and in one currency; only their ratios matter, and that to the "
-        "penalty. Detail is kept for as long as this worth exceeds the expected loss.",
+        "",
+        "Three amounts for one record, in one currency; only their ratios matter, and that to the penalty. Detail is "
+        "kept for as long as its worth exceeds the expected loss.",
     ),
     ("recipients", EVERY, "stakes", "loss"): Wording(
-        "what you lose if the person of a record is identified, such as 300",
-        "An attacker is taken to gain as much.",
+        "",
+        "An attacker is taken to gain what you lose.",
     ),
     ("recipients", EVERY, "stakes", "cost"): Wording(
-        "what one attempt on a record costs the recipient, such as 4",
+        "",
         "Nobody attacks a record for less than an attempt costs.",
+    ),
+    ("recipients", EVERY, "stakes", "basis"): Wording(
+        "",
+        "The published amounts are a study's funding, fines for breaches and a data broker's price, each per record "
+        "(Wan et al. 2015). A fourth answer says where your own come from.",
+        optional=True,
     ),
     ("policy", "gates", EVERY, "at_most"): Wording(
         "",
@@ -187,8 +206,8 @@ OF_RECIPIENT = (
     ),
     Line(
         "money for one record: worth of sharing it; your loss if its person is identified; recipient's cost of an "
-        "attempt, such as 1200; 300; 4",
-        tuple((*_STAKES, term) for term in ("benefit", "loss", "cost")),
+        "attempt; Enter: 1200; 300; 4 US dollars, published for research data (the determination says so)",
+        tuple((*_STAKES, term) for term in PUBLISHED),
         3,
     ),
 )

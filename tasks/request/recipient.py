@@ -60,6 +60,9 @@ class Stakes(RequestPart):
     gain: Money | None = Field(
         default=None, description="Recipient's gain from a re-identified record, G; the loss where not given."
     )
+    basis: Text | None = Field(
+        default=None, description="Where the amounts come from, so that an expert can judge them."
+    )
 
 
 _PARAMETERS = {

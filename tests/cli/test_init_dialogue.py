@@ -12,6 +12,7 @@ import sklearn.datasets
 
 from tasks.request.load import load_request
 from tasks.request.model import DateLevels, DatePeriod, HierarchySource, PopulationBasis, PrefixLevels, Role
+from tasks.request.recipient import Stakes
 from tests.support.shared_workers import BRIEFLY, shared_workers
 from tests.support.terminal import CTRL_C, CTRL_D, Session, in_terminal
 from tests.support.world import releasegate, releasegate_here
@@ -64,7 +65,7 @@ def test_a_person_who_answers_gets_a_request_that_check_accepts(held: tuple[Path
     assert (request.title, request.dataset.title, request.requested_by) == (*("Visits of 2025",) * 2, "dana.whitfield")
     assert (recipient.id, recipient.organisation, recipient.controls) == ("uni-a", "Uni A", ("disks", "no copies"))
     assert (recipient.agreement.penalty, recipient.agreement.detection_rate) == (2000, 0.01)
-    assert (recipient.stakes.benefit, recipient.stakes.loss, recipient.stakes.cost) == (1200, 300, 4)
+    assert recipient.stakes == Stakes(benefit=1200, loss=300, cost=4)
     assert (request.population.basis, request.population.size) == (PopulationBasis.SAMPLE, 5000)
     assert (request.population.source, request.dataset.source) == ("All patients", "clinic system")
     assert (request.policy.presence, request.expert) == ("unknown", None)
@@ -138,10 +139,12 @@ def test_every_question_has_its_reason(tmp_path: Path) -> None:
 def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: Path) -> None:
     """What others might know as well does not leave, and everything else is as a request needs it."""
     visits(tmp_path, key=False)
-    session = in_terminal(["init", "visits.csv"], ["", "", "", *TERMS, ""], tmp_path)
+    terms = [line for line in TERMS if line != STAKES]
+    session = in_terminal(["init", "visits.csv"], ["", "", "", *terms[:-1], "", terms[-1], ""], tmp_path)
     assert session.code == 0, session.shown
+    assert "names the person of each row (of age, sex, grouping, diagnosis); Enter" in session.asked[0]
     assert len(session.asked) <= 12
-    typed = sum(len(line.split()) for line in TERMS)
+    typed = sum(len(line.split()) for line in terms)
     assert len(re.findall(r"\S*\w\S*", session.shown)) - typed <= 350
     request = load_request(tmp_path / "request.yaml").request
     roles = {name: one.role for name, one in request.attributes.items()}
@@ -153,6 +156,10 @@ def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: P
         "diagnosis": Role.UNREVIEWED,
     }
     assert (request.policy.presence, request.population.basis) == ("known", PopulationBasis.FILE)
+    stakes = request.recipients[0].stakes
+    assert (stakes.benefit, stakes.loss, stakes.cost) == (1200, 300, 4)
+    assert stakes.basis is not None
+    assert "NIH funding" in stakes.basis
     assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
 
 
@@ -194,7 +201,7 @@ def test_an_answer_is_taken_back_and_the_ones_after_it_are_offered_again(tmp_pat
     session = in_terminal(["init", "visits.csv"], [*early, *late, *end], tmp_path)
     assert session.code == 0, session.shown
     assert "this is the first question" in session.shown
-    assert any(one.endswith("Enter: neither (5000; - for none):") for one in session.asked)
+    assert any(one.endswith("others may know who is in it (5000; - for none):") for one in session.asked)
     assert any(one.endswith("(Dr Roe; - for none):") for one in session.asked)
     request = load_request(tmp_path / "request.yaml").request
     assert (request.title, request.requested_by, request.expert) == ("Visits of 2025", "dana.whitfield", None)
@@ -297,7 +304,7 @@ def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> N
     for shown in ("in groups disease", "no grouping", "? no copy", "as it is flag"):
         assert shown.split() in lines, shown
     words = " ".join(session.shown.split())
-    assert "disease: no class protects a quasi-identifier's value; s keeps it secret." in words
+    assert "disease: no longer protected as a secret; s if nobody outside knows it." in words
     assert "no reason excuses that, unless grouping has known_probability: 0" in words
     agreement = load_request(tmp_path / "request.yaml").request.recipients[0].agreement
     assert (agreement.penalty, agreement.detection_rate) == (50_000, None)
@@ -316,7 +323,7 @@ def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path
     answers = ["", "", "4=i", "", "", *TERMS[2:-1], "1", "1; ward system", ""]
     again = in_terminal(["init", "visits.csv", "-o", "again"], answers, tmp_path)
     assert again.code == 0, again.shown
-    assert "the policy clinic/2026.1 judges" in " ".join(again.shown.split())
+    assert "The policy clinic/2026.1 judges." in " ".join(again.shown.split())
     text = (tmp_path / "again" / "request.yaml").read_text("utf-8")
     assert "\npolicy: clinic/2026.1 # enrolled\n" in text
     assert [line for line in text.splitlines() if "source: " in line] == [

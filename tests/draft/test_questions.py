@@ -96,10 +96,49 @@ def test_answers_are_in_the_request_as_they_were_given(tmp_path: Path) -> None:
 
 def test_blanks_are_those_that_a_request_needs() -> None:
     draft = draft_request(wide(), "data.csv")
-    assert len(draft.blanks) == draft.text.count("# fill in: ") == 13
+    assert len(draft.blanks) == draft.text.count("# fill in: ") == 10
     assert draft.blanks[:3] == ("title", "requested_by", "recipients[0].organisation")
     answered = draft.answered(Given({("title",): "x"}))
     assert answered.blanks == draft.blanks[1:]
+
+
+def test_amounts_that_nobody_states_are_published_ones_and_say_so(tmp_path: Path) -> None:
+    """22,272,084 / 18,663 = 1,193; a recipient's own amounts have no basis but their own."""
+    draft = draft_request(wide().drop(columns="age"), "data.csv").answered(Given(recipients=2))
+    answers = {place: answer for place, answer in answers_of(draft).items() if place[:2] != ("recipients", 0)}
+    first = {("recipients", 0, *place[2:]): answer for place, answer in answers.items() if place[0] == "recipients"}
+    money = OF_RECIPIENT[-1].at(1).read("900; 200; 5")
+    stated = {place: answer for place, answer in (answers | first).items() if "stakes" not in place}
+    answered = draft.answered(Given(stated | {("recipients", 0, "id"): "a"} | money, 2))
+    assert answered.blanks == ()
+    published, own = (one.stakes for one in load_request(write_draft(answered, tmp_path)[0]).request.recipients)
+    assert (published.benefit, published.loss, published.cost, published.gain) == (1200, 300, 4, None)
+    assert published.basis is not None
+    assert all(figure in published.basis for figure in ("$22,272,084 for 18,663 records", "$325.95", "$3.95"))
+    assert (own.benefit, own.loss, own.cost, own.basis) == (900, 200, 5, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("DUA; 2040-01-01; 2000; 0.01", 4),
+        ("DUA; 2040-01-01; 2000; unknown", 3),
+        ("DUA; 2040-01-01; 0; 0.01", 2),
+        ("DUA; 2040-01-01; None", 2),
+        ("DUA; 2040-01-01;", 2),
+        ("-; 2040-01-01", 2),
+    ],
+)
+def test_what_a_line_may_do_without_can_be_answered_by_none(text: str, kept: int) -> None:
+    """A chance of being noticed counts for nothing without a penalty, and a request would refuse it."""
+    agreement = OF_RECIPIENT[1].at(0)
+    assert agreement.problem(text) == ""
+    assert tuple(agreement.read(text)) == agreement.places[:kept]
+
+
+def test_what_is_neither_a_penalty_nor_none_is_refused_in_these_words() -> None:
+    assert OF_RECIPIENT[1].at(0).problem("DUA; 2040-01-01; much").endswith("such as 50000 or 0.5, or none")
+    assert OF_RECIPIENT[1].at(0).problem("DUA; soon").endswith("such as 2030-12-31")
 
 
 def test_words_end_and_begin_as_prompts_and_sentences_do() -> None:

@@ -104,12 +104,12 @@ def test_a_byte_order_mark_and_aliases_are_fine(tmp_path: Path, good: str) -> No
         (
             ("cost: 4", "cost: 4, gian: 9"),
             "recipients[0].stakes.gian",
-            ("cost or gain", "“gian”", "did you mean “gain”?"),
+            ("cost, gain or basis", "“gian”", "did you mean “gain”?"),
         ),
         (
             ("cost: 4", "cost: 4, colour: 9"),
             "recipients[0].stakes.colour",
-            ("cost or gain", "“colour”", "remove the key"),
+            ("cost, gain or basis", "“colour”", "remove the key"),
         ),
         (("title: Discharges of a clinic", "title: 7"), "title", ("text", "the number 7", "quotes")),
         (("title: Discharges of a clinic", 'title: " "'), "title", ("text", "empty text", "fill in")),

@@ -64,7 +64,7 @@ ALWAYS = {
     "recipients.purpose": "printed",
     "recipients.agreement.id": "printed",
     "recipients.agreement.expires": "a gate",
-    "recipients.stakes": "payoffs of the game and of the sequential adversary",
+    "recipients.stakes": "payoffs of the game and of the sequential adversary; their basis is printed",
     "recipients.method": "generalizes",
     "recipients.controls": "printed",
     "recipients.adversary.gain": "the sequential adversary's",

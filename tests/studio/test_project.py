@@ -31,7 +31,7 @@ def test_a_draft_is_not_valid_and_its_file_can_be_read_all_the_same(draft: Proje
     assert not read.is_valid
     assert {one.what for one in read.problems} == {"no value"}
     assert read.trial is not None
-    assert not read.has_stakes
+    assert read.has_stakes, "the draft has published amounts"
     assert read.columns is not None
     assert set(read.columns.request.attributes) == set(attributes_of(read.data))
 
