@@ -8,7 +8,7 @@ def _usual(name: str, *methods: str) -> tuple[str, ...]:
         f"check {name}.yaml",
         *(f"assess {method} {name}.yaml" for method in methods),
         f"release {name}.yaml",
-        f"explain {{{name}}}",
+        f"explain {{{name}}} --details",
     )
 
 
