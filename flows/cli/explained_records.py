@@ -45,7 +45,8 @@ def told_counts(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -
     """The same in a few words by gate: the records, and the quasi-identifier that sets most of them apart."""
     told = dict[str, str]()
     for one in documents(record, found):
-        apart = next((row["attribute"] for row in one.get("by_attribute", ()) if row.get("attribute")), None)
+        rows = one.get("by_attribute", ())
+        apart = next((row["attribute"] for row in rows if row.get("attribute") and row["records"]), None)
         most = f"; {apart} sets most of them apart" if apart else ""
         told[one["measure"]] = one.get("reason") or f"{one['records_shown']} of {one['released_shown']} records{most}"
     return told
