@@ -21,16 +21,16 @@ def reached(page: pikepdf.Page) -> float:
     """Share of the page's height down to which its text reaches, the footer's aside."""
     height = float(page.mediabox[3])
     matrix, kept, found = pikepdf.Matrix(), list[pikepdf.Matrix](), [0.0]
-    for operands, operator in pikepdf.parse_content_stream(page):
-        match str(operator):
+    for one in pikepdf.parse_content_stream(page):
+        match str(one.operator):
             case "q":
                 kept.append(matrix)
             case "Q":
                 matrix = kept.pop()
             case "cm":
-                matrix = pikepdf.Matrix(*map(float, operands)) @ matrix
+                matrix = pikepdf.Matrix(*map(float, one.operands)) @ matrix
             case "Tm":
-                down = 1 - (pikepdf.Matrix(*map(float, operands)) @ matrix).f / height
+                down = 1 - (pikepdf.Matrix(*map(float, one.operands)) @ matrix).f / height
                 found.append(down if down < 1 - FOOT else 0.0)
     return max(found)
 
