@@ -113,6 +113,7 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
     gates = ((_mark(gate), gate.heading, *texts) for gate, texts in zip(record.gates, written, strict=True))
     yield from table("", ("", "gate", ">measured", "required"), gates)
     unreviewed = [field.name for field in record.fields if field.role == Role.UNREVIEWED]
+    changes = f"  explain     releasegate explain {record.release_id[:12]} --recipient {who}"
     facts = {
         f"  valid until {record.valid_until}": standing.state in _LETS_LEAVE,
         f"  supersedes  {record.supersedes}": record.supersedes,
@@ -122,6 +123,7 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
         f"{record.release_id[:12]} --recipient {who} takes the others": waits and not standing.awaits_signature,
         f"  votes wait for the expert's signature: releasegate sign {record.release_id[:12]} --recipient {who} "
         "--pkcs12 FILE": waits and standing.awaits_signature,
+        changes: record.decision is Verdict.BLOCKED,
     }
     yield from (fact for fact, applies in facts.items() if applies)
     yield from (f"  {kind:11} {path}" for kind, path in _files(record, _bundle_of(record, made)))
