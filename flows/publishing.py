@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from flows.actor import actor
-from flows.cases import pending_key
+from flows.cases import forget, pending_key
 from flows.departures import check_hand
-from flows.earlier import check_still_apart, forget_superseded, supersede
+from flows.earlier import check_still_apart, forget_superseded, replace_undecided, supersede
 from flows.identity import check_unused
 from flows.last_check import check_copies
 from flows.pipeline.run import Run
@@ -67,14 +67,16 @@ def publish_release(
     approved = [record for record in records if record.decision is Verdict.APPROVED]
     with ledger.transaction():
         check_unused(ledger, context.overrides, at)
+        replace_undecided(workspace, ledger, request, context)
         for record in records:
-            change(ledger, record, digest(record), [(Event.DECIDED, bodies.decided(record))], author)
+            body = bodies.decided(record, context.beside.get(record.recipient.id, ()))
+            change(ledger, record, digest(record), [(Event.DECIDED, body)], author)
         for record in approved:
             body = bodies.released(str(record.dataset.output_sha256), record.delivered_sha256)
             change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
             check_still_apart(workspace, ledger, record)
             supersede(workspace, ledger, record, at)
-            check_hand(ledger, record)
+            check_hand(ledger, record, request)
         body = bodies.published(manifest.sha256)
         ledger.append(Event.PUBLISHED, release_id=name, recipient=None, actor=actor(), body=body, at=at)
         check_sealed(staged, manifest.sha256)
@@ -82,6 +84,8 @@ def publish_release(
     workspace.clear(name)
     for record in approved:
         forget_superseded(workspace, record)
+    for who, before in context.decided_before.items():
+        forget(workspace, before.release_id, who)  # after a crash this is repeated later
 
 
 def _check_laid(manifest: Manifest, laid: Mapping[str, str]) -> None:

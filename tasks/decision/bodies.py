@@ -157,9 +157,16 @@ class KeptDecision(Fact):
     )
 
 
-def decided(record: DecisionRecord) -> dict[str, object]:
-    """Body of ``decided``: the verdict, its reasons, the digest of the record's canonical bytes, and what is kept."""
+def decided(record: DecisionRecord, beside: Sequence[int] = ()) -> dict[str, object]:
+    """Body of ``decided``: the verdict, its reasons, the digest of the record's canonical bytes, and what is kept.
+
+    Where there are any, also the entries of other copies in the same hand, by their sequence (``beside``), and the
+    decision that this one replaces.
+    """
+    before = record.decided_before
     return {
+        **({"beside": list(beside)} if beside else {}),
+        **({} if before is None else {"decided_before": before.model_dump(mode="json")}),
         "decision": record.decision.value,
         "reasons": list(record.reasons),
         "record_sha256": digest(record),
