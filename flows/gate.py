@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.policies import PolicyShelf
 from flows.progress import importing, step
+from flows.service.queue import submitted_again
 from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import (
     BadInput,
@@ -46,6 +47,7 @@ from tasks.core.errors import (
 )
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
+from tasks.core.people import all_hands
 from tasks.core.secret_variables import secrets_taken
 from tasks.core.seed import seed_commitment
 from tasks.decision.context import CONTEXT, DecisionContext, InvolvedPeople
@@ -375,6 +377,10 @@ def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
     earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
         return earlier[-1].at, earlier[-1].actor
+    replaced = {one.release_id for one in call.named.decided_before.values()}
+    for entry in call.ledger.entries(event=Event.REQUESTED) if replaced else ():
+        if entry.release_id in replaced:  # whoever handed the same request in does not review it now
+            by = reduce(submitted_again, sorted(all_hands(entry.actor)), by)
     sample = sample_item(loaded.request.population)
     body = {
         "title": loaded.request.title,

@@ -6,6 +6,8 @@ event           body                                        read by
 ``decided``     ``decision``, ``reasons``,                  ``tasks.delivery.bundle.verify_bundle``:
                 ``record_sha256``                           the bundle's ``decision/<recipient>.json``
                 ``determined``                              ``tasks.audit``
+                ``beside``, if there are other copies in    ``tasks.decision.anew``
+                the same hand
 ``released``    ``output_sha256``; if it is encrypted,      ``verify_bundle``: ``delivery/<recipient>/``
                 ``delivered_sha256``
 ``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle
