@@ -194,9 +194,14 @@ def with_late_hands(release: OpenRelease) -> OpenRelease:
 
 
 def _hands(workspace: Workspace, record: DecisionRecord) -> list[HandIn]:
-    """Everybody who has handed in a release's request, or the one that its overrides are of, to the service."""
+    """Everybody who has handed in a release's request to the service, also where other releases were decided of it."""
     queue, names = Queue(workspace), filter(None, dict.fromkeys((record.release_id, record.inputs_id)))
-    return [hand for name in names if (entry := queue.get(name)) is not None for hand in entry.hands]
+    entries = [entry for name in names if (entry := queue.get(name)) is not None]
+    if record.decided_before is not None:
+        same = {(one.request_sha256, one.inputs) for one in entries}
+        queued = (*queue.open_entries(), *queue.done_entries())
+        entries = [one for one in queued if (one.request_sha256, one.inputs) in same]
+    return [hand for entry in entries for hand in entry.hands]
 
 
 def note_late_hands(ledger: Ledger, release_id: str, hands: Sequence[HandIn], at: datetime) -> None:

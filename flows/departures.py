@@ -6,6 +6,7 @@ data have the same SHA-256, or where one release continues or supersedes the oth
 earlier ones.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,6 +89,10 @@ class Departures:
             shared.append(ids)
         return (own, *shared)
 
+    def members(self, request: ReleaseRequest, recipient: Recipient) -> Hand:
+        """Ids of the recipients of all hands that a recipient's copy goes to."""
+        return frozenset[str]().union(*self.hands(request, recipient))
+
     def of_the_same_people(self, copy: Left) -> tuple[Left, ...]:
         """Other released copies of the same people, as far as is known."""
         found, waiting = {copy.release_id}, [copy.release_id]
@@ -123,8 +128,9 @@ class Departures:
 def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dict[str, dict[str, Any]]:
     """Other copies in the hands that each recipient's copy goes to, as JSON; recipients without any are left out.
 
-    Each of the earlier `copies` has `release`, `recipient`, and the SHA-256 of its record and of its clear file;
-    `hands` are lists of ids of recipients, and `siblings` those of them who get a copy of the same release.
+    Each of the earlier `copies` has `release`, `recipient`, the sequence of the `entry` of its release, and the SHA-256
+    of its record and of its clear file; `hands` are lists of ids of recipients, and `siblings` those of them who get a
+    copy of the same release.
     """
     if not ledger.entries(event=Event.RELEASED) and len(request.recipients) == 1:
         return {}
@@ -146,6 +152,7 @@ def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> 
                     {
                         "release": one.release_id,
                         "recipient": one.recipient,
+                        "entry": one.released.sequence,
                         "record_sha256": departures.record_sha256(one),
                         "output_sha256": str(one.released.body["output_sha256"]),
                     }
@@ -162,26 +169,26 @@ class HandChanged(StageFailed):
     """Another copy was released to the same hand since a release was compared with earlier ones."""
 
 
-def check_hand(ledger: Ledger, record: DecisionRecord) -> None:
+def check_hand(ledger: Ledger, record: DecisionRecord, request: ReleaseRequest) -> None:
     """Refuse a copy if another one was released to the same hand since the comparison.
 
     Call it within the transaction that records its release. Raises HandChanged if there is such a copy.
     """
     known = {one.name for one in record.earlier.copies} if record.earlier else set()
     departures = Departures(ledger)
-    hand = departures.one_hand(
-        [record.recipient.id, *(record.earlier.hand if record.earlier else ())], record.recipient.organisation
-    )
+    hand = departures.members(request, request.recipient(record.recipient.id))
     further = [
         one
         for one in departures.held
         if one.recipient in hand and one.release_id != record.release_id and one.name not in known
     ]
     if further:
+        asked = ledger.entries(release_id=record.release_id, event=Event.REQUESTED)[-1]
         raise HandChanged(
             "another copy has left meanwhile to the same hand",
             where=f"release {record.release_id[:12]} to {record.recipient.id}",
             expected="the earlier copies that it was judged with, and no other",
             got=f"release {further[0].release_id[:12]} to {further[0].recipient} as well",
-            fix="ask for the release again, in a new request; it is then judged together with that copy",
+            fix="have the same request decided anew, together with that copy: "
+            + shlex.join(["releasegate", "release", str(asked.body["request_path"])]),
         )

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
 
 from flows.actor import actor
+from flows.anew import no_longer_standing
 from flows.cases import ReleaseCase, case_of, cases_of, forget
 from flows.identity import Inputs
 from flows.ledger import last_body
@@ -24,8 +25,11 @@ from tasks.core.errors import ReleasegateError, RequestError, StageFailed
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.changes import Author, change
+from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord
+from tasks.decision.remedies import revoking
 from tasks.decision.states import State, StateChange, can_follow
+from tasks.decision.verdict import utc_day
 from tasks.delivery.verification import BundleReport, verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -116,8 +120,9 @@ def check_still_apart(workspace: Workspace, ledger: Ledger, record: DecisionReco
             where=f"release {_short([release_id])}",
             expected="no other release of these people, or of a version after the one that is continued",
             got=f"release {_short(others[-1:])}",
-            fix="let this release be rejected or revoked, and ask for one "
-            + (f"that continues {last[0]}" if last else "without these people: they cannot have decoys any more"),
+            fix="ask for a release "
+            + (f"with “continues: {last[0]}”" if last else "without these people: they cannot have decoys any more")
+            + f"; this one can be revoked: {revoking(release_id, who)}",
         )
 
 
@@ -238,16 +243,40 @@ def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: d
     recipient = later.recipient.id
     case = case_of(workspace, ledger, later.supersedes, recipient, at)
     if case.standing.state in _ENDED:
+        last = case.standing.superseded_by
         raise StageFailed(
             f"the release that is superseded was {case.standing.state.value} in the meantime",
             where=f"release to {recipient}",
             expected=f"{later.supersedes} as it stood when this release was decided",
             got=case.standing.why,
-            fix="let this release be rejected or revoked; a new request supersedes the last one, or none",
+            fix=f"release the request {f'with “supersedes: {last}”' if last else 'without “supersedes”'}; this release "
+            f"can be revoked: {revoking(later.release_id, recipient)}",
         )
     if _can_end(case):
         step = (Event.SUPERSEDED, bodies.superseded(later.release_id))
         change(ledger, case.record, case.record_sha256, [step], Author(actor(), at))
+
+
+def replace_undecided(workspace: Workspace, ledger: Ledger, request: ReleaseRequest, context: DecisionContext) -> None:
+    """End what still awaits review of the decisions that a new one replaces; in the transaction that records it.
+
+    Raises StageFailed if one of them is not the last one any more, or what has changed since was taken back.
+    """
+    at = context.decided_at
+    for who, before in context.decided_before.items():
+        now = no_longer_standing(ledger, request, str(context.inputs_id), utc_day(at)).get(who)
+        if now is None or now.entry_sha256 != before.entry_sha256 or not {*before.changes} <= {*now.changes}:
+            raise StageFailed(
+                "the reason to decide this request anew no longer holds",
+                where=f"release {_short([before.release_id])} to {who}",
+                expected="the last decision of this request, and the copies in the same hand, as when this run began",
+                got="another decision or other copies",
+                fix="run the command again",
+            )
+        if before.decision == "awaiting review":
+            case = case_of(workspace, ledger, before.release_id, who, at)
+            step = (Event.SUPERSEDED, bodies.superseded(context.release_id))
+            change(ledger, case.record, case.record_sha256, [step], Author(actor(), at))
 
 
 def forget_superseded(workspace: Workspace, later: DecisionRecord) -> None:

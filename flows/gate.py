@@ -4,8 +4,9 @@ The steps of one call, in order:
 
 1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used, or where its
    policy, population or people are not enrolled.
-2. Name the release by its inputs, and by overrides of its gates that are in force. One that is published already is
-   verified and returned as it was decided, with the reason where the decision no longer holds; an expiry is recorded.
+2. Name the release by its inputs, and by overrides of its gates that are in force, or by what has changed where it is
+   decided anew (``flows.anew``). One that is published already is verified and returned as it was decided, with the
+   reason where the decision no longer holds; an expiry is recorded.
 3. Finish or discard what an earlier, interrupted run of the same release left.
 4. Copy every input into the run's private folder; each must still be the one that the release is named by. Run the
    pipeline on the copies; stages that an interrupted run has finished are not repeated.
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.policies import PolicyShelf
 from flows.progress import importing, step
+from flows.service.queue import submitted_again
 from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import (
     BadInput,
@@ -45,6 +47,7 @@ from tasks.core.errors import (
 )
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
+from tasks.core.people import all_hands
 from tasks.core.secret_variables import secrets_taken
 from tasks.core.seed import seed_commitment
 from tasks.decision.context import CONTEXT, DecisionContext, InvolvedPeople
@@ -120,8 +123,9 @@ class _GateCall:
 
     @property
     def decided(self) -> list[str]:
-        """Recipients to decide for: all, or under overrides those whose gates were overridden."""
-        return sorted({one.recipient for one in self.named.overrides}) or self.recipients
+        """Recipients to decide for: all, or those whose gates were overridden, or whose decision no longer stands."""
+        again = {one.recipient for one in self.named.overrides} | self.named.decided_before.keys()
+        return sorted(again) or self.recipients
 
 
 @contextmanager
@@ -175,10 +179,10 @@ def run_release(
             if enrol and Directory.of(ledger).is_empty:
                 first_enrolment(workspace, ledger, items_of(workspace, loaded), clock)
         while True:
-            now = named(ledger, of_inputs, utc_day(clock()))
+            now = named(ledger, of_inputs, loaded.request, utc_day(clock()))
             with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):
-                # The process that was waited for may have used the overrides that name this release.
-                if named(ledger, of_inputs, utc_day(clock())) == now:
+                # The process that was waited for may have decided again, as is to be done here.
+                if named(ledger, of_inputs, loaded.request, utc_day(clock())) == now:
                     return _settled(_GateCall(workspace, ledger, loaded, inputs, now, clock), engine, dask)
 
 
@@ -226,7 +230,8 @@ def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | No
 def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> tuple[RunTerms, DecisionContext]:
     """Terms of a run and context of its decisions, by the ledger as it is now."""
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
-    decided_at = call.clock.checked()
+    decided_at, head = call.clock.checked(), ledger.head().sha256
+    earlier = _earlier_copies(call)
     context = DecisionContext(
         release_id=name,
         request_sha256=call.loaded.sha256,
@@ -238,17 +243,19 @@ def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> t
         requested_at=requested_at,
         people=people,
         decided_at=decided_at,
-        prev_record_sha256=ledger.head().sha256,
-        inputs_id=call.named.inputs if call.named.overrides else None,
+        prev_record_sha256=head,
+        inputs_id=call.named.inputs if call.named.is_new else None,
         overrides=call.named.overrides,
         supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
+        decided_before=call.named.decided_before,
+        beside={who: [copy["entry"] for copy in found["copies"]] for who, found in earlier.items()},
         enrolments=check_enrolled(Directory.of(ledger), call.loaded, call.inputs),
     )
     terms = RunTerms(
         recipients=call.recipients,
         decided=call.decided,
         decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
-        earlier=_earlier_copies(call),
+        earlier=earlier,
         context=CONTEXT.dump_python(context, mode="json"),
     )
     return terms, context
@@ -342,13 +349,13 @@ def _no_longer(case: ReleaseCase, today: date) -> str:
 def _check_overrides(call: _GateCall) -> None:
     """Verify the blocked releases whose overrides are to be used, and compare the overrides with their records."""
     workspace, ledger = call.workspace, call.ledger
-    if call.release_id != call.named.inputs and not call.named.overrides:
+    if call.release_id != call.named.inputs and not call.named.is_new:
         raise StageFailed(
-            "a release that rests on overrides is not decided again",
+            "a release under overrides, or decided anew, is not decided again without its bundle",
             where=f"release {call.release_id}",
-            expected="its bundle, where it was published",
+            expected="the bundle that was published",
             got="none",
-            fix="restore the bundle from a backup; an override is used once",
+            fix="restore the bundle from a backup",
         )
     for name in sorted({one.release_id for one in call.named.overrides}):
         with workspace.alone(name, wait_seconds=_LONGEST_WAIT):
@@ -370,6 +377,10 @@ def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
     earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
         return earlier[-1].at, earlier[-1].actor
+    replaced = {one.release_id for one in call.named.decided_before.values()}
+    for entry in call.ledger.entries(event=Event.REQUESTED) if replaced else ():
+        if entry.release_id in replaced:  # whoever handed the same request in does not review it now
+            by = reduce(submitted_again, sorted(all_hands(entry.actor)), by)
     sample = sample_item(loaded.request.population)
     body = {
         "title": loaded.request.title,

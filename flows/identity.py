@@ -1,28 +1,32 @@
 """Identity of a release: the hash of its request, data, population, hierarchies and the program that decides.
 
-A release that rests on overrides of gates is named by the overrides too.
+A release that rests on overrides of gates is named by the overrides too, one that is decided anew by what has changed.
 """
 
 import hashlib
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from flows.anew import no_longer_standing
 from flows.packages import lock_file, not_as_locked
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.core.files import file_sha256
 from tasks.core.shipped import IS_PACKAGED, shipped
+from tasks.decision.anew import anew_id
+from tasks.decision.earlier_facts import EarlierDecision
 from tasks.decision.overrides import GateOverrides, in_force, inputs_of, overridden_id
 from tasks.decision.record import CodeFact
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, named_files
+from tasks.request.model import ReleaseRequest
 
 ROOT = Path(__file__).resolve().parent.parent
 _SOURCES = ("flows", "tasks", "reports", "templates")
@@ -85,22 +89,33 @@ class Named:
 
     release_id: str
     inputs: str
-    """Release id of the same inputs without overrides."""
+    """Release id of the same inputs, first decided and without overrides."""
     overrides: tuple[GateOverrides, ...] = ()
     """Overrides in force and not used yet; with any, the release is new, or was interrupted."""
+    decided_before: Mapping[str, EarlierDecision] = field(default_factory=dict)
+    """By recipient, decisions that no longer stand; with any, the release is new, or was interrupted."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether a recipient is to be decided for again."""
+        return bool(self.overrides or self.decided_before)
 
 
-def named(ledger: Ledger, inputs: str, today: date) -> Named:
-    """The release that a request identifies: one under overrides in force, or else the last one decided."""
-    overrides = [entry for entry in ledger.entries(event=Event.OVERRIDDEN) if entry.body.get("inputs") == inputs]
-    if not overrides:
+def named(ledger: Ledger, inputs: str, request: ReleaseRequest, today: date) -> Named:
+    """The release that a request identifies: the last one decided, unless some recipient is to be decided for again.
+
+    That is so under overrides in force, or else where a decision no longer stands beside the copies in the same hand.
+    """
+    if not ledger.entries(release_id=inputs, event=Event.DECIDED):
         return Named(inputs, inputs)
     decided = ledger.entries(event=Event.DECIDED)
-    waiting = in_force(overrides, decided, inputs, today)
+    waiting = in_force(ledger.entries(event=Event.OVERRIDDEN), decided, inputs, today)
     if waiting:
         return Named(overridden_id(inputs, [one.entry_sha256 for one in waiting]), inputs, waiting)
-    last = [str(entry.release_id) for entry in decided if inputs_of(entry) == inputs]
-    return Named(last[-1] if last else inputs, inputs)
+    before = no_longer_standing(ledger, request, inputs, today)
+    for one in before.values():
+        return Named(anew_id(inputs, one.entries), inputs, decided_before=before)
+    return Named([str(entry.release_id) for entry in decided if inputs_of(entry) == inputs][-1], inputs)
 
 
 def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetime) -> None:
@@ -122,8 +137,7 @@ def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetim
 
 def last_decided(ledger: Ledger, inputs: str) -> dict[str, str]:
     """By recipient, the release that was last decided of some inputs."""
-    overridden = any(entry.body.get("inputs") == inputs for entry in ledger.entries(event=Event.OVERRIDDEN))
-    decided = ledger.entries(release_id=None if overridden else inputs, event=Event.DECIDED)
+    decided = ledger.entries(event=Event.DECIDED)
     return {str(entry.recipient): str(entry.release_id) for entry in decided if inputs_of(entry) == inputs}
 
 

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from flows.actor import actor
-from flows.cases import pending_key
+from flows.cases import forget, pending_key
 from flows.departures import check_hand
-from flows.earlier import check_still_apart, forget_superseded, supersede
+from flows.earlier import check_still_apart, forget_superseded, replace_undecided, supersede
 from flows.identity import check_unused
 from flows.last_check import check_copies
 from flows.pipeline.run import Run
+from flows.service.queue import Queue
 from flows.workspace import Workspace
 from reports.validation_page import render_validation_page
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
-from tasks.core.files import checked, file_sha256, written
+from tasks.core.files import checked, file_sha256, write_whole, written
 from tasks.decision import bodies
 from tasks.decision.changes import Author, change
 from tasks.decision.context import DecisionContext
@@ -45,7 +46,10 @@ def publish_release(
     """
     name, at = context.release_id, context.decided_at
     staged = workspace.staging / name
-    request, made = open_snapshot(run.snapshot, run.snapshot_sha256).request, finished["recipients"]
+    asked, made = open_snapshot(run.snapshot, run.snapshot_sha256), finished["recipients"]
+    request, document = asked.request, Queue(workspace).document(asked.sha256)
+    if not document.is_file():  # so that the decision can be explained once the request is edited
+        write_whole(document, asked.content)
     stored = [_recipient_files(files) for files in made.values()]
     recipients = check_copies(run, stored, {who: files["copy"] for who, files in made.items()})
     records = [files.record for files in recipients]
@@ -67,14 +71,16 @@ def publish_release(
     approved = [record for record in records if record.decision is Verdict.APPROVED]
     with ledger.transaction():
         check_unused(ledger, context.overrides, at)
+        replace_undecided(workspace, ledger, request, context)
         for record in records:
-            change(ledger, record, digest(record), [(Event.DECIDED, bodies.decided(record))], author)
+            body = bodies.decided(record, context.beside.get(record.recipient.id, ()))
+            change(ledger, record, digest(record), [(Event.DECIDED, body)], author)
         for record in approved:
             body = bodies.released(str(record.dataset.output_sha256), record.delivered_sha256)
             change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
             check_still_apart(workspace, ledger, record)
             supersede(workspace, ledger, record, at)
-            check_hand(ledger, record)
+            check_hand(ledger, record, request)
         body = bodies.published(manifest.sha256)
         ledger.append(Event.PUBLISHED, release_id=name, recipient=None, actor=actor(), body=body, at=at)
         check_sealed(staged, manifest.sha256)
@@ -82,6 +88,8 @@ def publish_release(
     workspace.clear(name)
     for record in approved:
         forget_superseded(workspace, record)
+    for who, before in context.decided_before.items():
+        forget(workspace, before.release_id, who)  # after a crash this is repeated later
 
 
 def _check_laid(manifest: Manifest, laid: Mapping[str, str]) -> None:

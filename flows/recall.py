@@ -1,18 +1,22 @@
 """Reading a decided release again: its bundle and records, and its request and data if they are unchanged."""
 
 import re
+import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from flows.identity import read_inputs, release_id
 from flows.ledger import last_body
+from flows.policies import PolicyShelf
+from flows.service.queue import Queue
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, RequestError, WorkspaceError
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.verification import DECISIONS, verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, Policies, load_request
+from tasks.request.load import LoadedRequest, load_request
 
 _PREFIX = re.compile(r"[0-9a-f]{6,64}")
 
@@ -27,6 +31,8 @@ class Recalled:
     """One a recipient, in the order of the request."""
     loaded: LoadedRequest
     """The request, byte for byte."""
+    edited: bool
+    """Whether it is no longer so in its own place."""
 
 
 def find_bundle(reference: str, workspace: Workspace) -> Path:
@@ -51,11 +57,11 @@ def find_bundle(reference: str, workspace: Workspace) -> Path:
     )
 
 
-def recall(bundle: Path, ledger: Ledger, policies: Policies) -> Recalled:
-    """Read a release's decisions, and its request from where it was.
+def recall(bundle: Path, ledger: Ledger, workspace: Workspace) -> Recalled:
+    """Read a release's decisions, and its request from where it was, or as the workspace has kept it.
 
     1. The bundle must be what was sealed, and what the ledger records.
-    2. The request must still be in its place, with the same bytes.
+    2. The request must have the same bytes.
     3. Data, population and hierarchies must have the SHA-256 that the release was named by.
 
     Raises TamperingFound if the bundle or the ledger is not as recorded; BadInput if request, data, population or a
@@ -63,31 +69,40 @@ def recall(bundle: Path, ledger: Ledger, policies: Policies) -> Recalled:
     """
     report = verify_bundle(bundle, ledger)
     record = next(iter(report.records.values()))
-    loaded = request_of(record, ledger, policies)
+    loaded = request_of(record, ledger, workspace)
     inputs, request = read_inputs(loaded), loaded.request
+    asked = place_of_request(ledger, record.release_id)[0]
     if inputs.dataset_sha256 != record.dataset.source_sha256:
-        raise _changed("the data", loaded.place("dataset.path"), request.dataset.path)
+        raise _changed(asked, "the data", loaded.place("dataset.path"), request.dataset.path)
     for table in record.dataset.tables:
         if inputs.tables.get(table.name) != table.source_sha256:
             name = f"tables.{table.name}.path"
-            raise _changed(f"the table {table.name}", loaded.place(name), request.tables[table.name].path)
+            raise _changed(asked, f"the table {table.name}", loaded.place(name), request.tables[table.name].path)
     if inputs.population_sha256 != record.population.sha256:
         raise _changed(
-            "the population", loaded.place("population.path"), request.population.path or request.dataset.path
+            asked, "the population", loaded.place("population.path"), request.population.path or request.dataset.path
         )
     if release_id(loaded, inputs, record.code) != record.of_inputs:
         what = "a hierarchy or the external register" if request.external_data else "a hierarchy"
-        raise _changed(what, str(loaded.path), ", ".join(sorted(inputs.hierarchies)))
+        raise _changed(asked, what, str(loaded.path), ", ".join(sorted(inputs.hierarchies)))
     recipients = [recipient.id for recipient in request.recipients if recipient.id in report.records]
-    return Recalled(report.release_id, bundle, tuple(report.records[one] for one in recipients), loaded)
+    return Recalled(
+        report.release_id, bundle, tuple(report.records[one] for one in recipients), loaded, loaded.path != asked
+    )
 
 
-def request_of(record: DecisionRecord, ledger: Ledger, policies: Policies) -> LoadedRequest:
-    """The request of a release, unchanged, from its original place.
+def request_of(record: DecisionRecord, ledger: Ledger, workspace: Workspace) -> LoadedRequest:
+    """The request of a release, as it was decided on: from its original place, or the copy that the workspace keeps.
 
-    Raises WorkspaceError if it is not there any more; BadInput if it has changed since.
+    Raises WorkspaceError if it is not in its place any more, BadInput if it has changed, and no copy was kept.
     """
     path, roots = place_of_request(ledger, record.release_id)
+    kept, policies = Queue(workspace).document(record.request_sha256), PolicyShelf(workspace.root)
+    for place, folders in ((path, roots), (kept, [path.parent, *roots])):
+        with suppress(RequestError, WorkspaceError):
+            loaded = load_request(place, folders, policies)
+            if loaded.sha256 == record.request_sha256:
+                return loaded
     if not path.is_file():
         raise WorkspaceError(
             "the request of this release is not where it was",
@@ -96,13 +111,7 @@ def request_of(record: DecisionRecord, ledger: Ledger, policies: Policies) -> Lo
             got="no such file",
             fix="put it back, with the files it names",
         )
-    try:
-        loaded = load_request(path, roots, policies)
-    except RequestError:
-        loaded = None
-    if loaded is None or loaded.sha256 != record.request_sha256:
-        raise _changed("the request", str(path))
-    return loaded
+    raise _changed(path, "the request", str(path))
 
 
 def place_of_request(ledger: Ledger, release_id: str) -> tuple[Path, list[Path]]:
@@ -111,11 +120,12 @@ def place_of_request(ledger: Ledger, release_id: str) -> tuple[Path, list[Path]]
     return Path(body["request_path"]), [Path(root) for root in body["roots"]]
 
 
-def _changed(what: str, where: str, named: str = "") -> BadInput:
+def _changed(asked: Path, what: str, where: str, named: str = "") -> BadInput:
     return BadInput(
         f"{what} changed since the decision",
         where=where + (f" ({named})" if named else ""),
         expected="the SHA-256 in the decision record",
         got="a different SHA-256",
-        fix="a decision applies to the inputs it was made on; run a new release and explain that one",
+        fix="put it back as it was; or decide on it as it is now, and explain that release: "
+        + shlex.join(["releasegate", "release", str(asked)]),
     )

@@ -13,6 +13,7 @@ The steps of one vote:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from flows.actor import Clock, utc_now
@@ -44,6 +45,8 @@ from tasks.delivery.verification import report_path
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
+from tasks.request.load import request_of_bytes
+from tasks.request.model import ReleaseRequest
 
 
 @dataclass(frozen=True)
@@ -180,16 +183,24 @@ def _decide(
     if any(ballot.vote == "reject" for ballot in ballots):
         return release.append(case, [*votes, (Event.REJECTED, outcome)], signer)
     try:
-        released = _stage(release, case, ballots)
+        released, asked = _stage(release, case, ballots), _request_kept(release, case)
         with release.ledger.transaction():
             after = release.append(case, [*votes, (Event.APPROVED, outcome), (Event.RELEASED, released)], signer)
             check_still_apart(release.workspace, release.ledger, case.record)
             supersede(release.workspace, release.ledger, case.record, release.now)
-            check_hand(release.ledger, case.record)
+            check_hand(release.ledger, case.record, asked)
     finally:
         finish_additions(release.workspace, release.ledger, release.release_id)
     forget_superseded(release.workspace, case.record)
     return after
+
+
+def _request_kept(release: OpenRelease, case: ReleaseCase) -> ReleaseRequest:
+    """The request as it was decided on; the file itself may have changed since."""
+    from flows.delivered import read_kept  # noqa: PLC0415  imports all assessments
+
+    kept = read_kept(release.workspace, release.release_id, case.recipient)
+    return request_of_bytes(kept.request, Path("request.yaml")).request
 
 
 def answering(ledger: Ledger, record: DecisionRecord, stands: Standing) -> tuple[str, ...]:

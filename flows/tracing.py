@@ -13,7 +13,6 @@ from pathlib import Path
 from flows.actor import Clock, actor, utc_now
 from flows.incident_file import IncidentSource, IncidentTable, read_incident
 from flows.ledger import open_ledger, recorder_of
-from flows.policies import PolicyShelf
 from flows.recall import find_bundle, request_of
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
@@ -33,7 +32,6 @@ from tasks.microdata.build import arx_file, read_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
-from tasks.request.load import Policies
 from tasks.request.model import Role, SafeHarborRule
 
 HIERARCHIES = Path("evidence") / "hierarchies"
@@ -125,7 +123,7 @@ def trace_incident(
     outside = {name: group.extra_labels for name, group in groups.items() if group.extra_labels}
     incident = incident_of_labels(read.frame, hierarchies, axes, source.kind, source.path.name, outside=outside)
     say("reading the population")
-    population, reason = _population(records[0], hierarchies, ledger, PolicyShelf(bundle.resolve().parent.parent))
+    population, reason = _population(records[0], hierarchies, ledger, Workspace(bundle.resolve().parent.parent))
     say("opening the manifest")
     asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
     with recorded(ledger, report.release_id, asked, clock) as outcome:
@@ -192,12 +190,12 @@ def safe_harbor_groups(
 
 
 def _population(
-    record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger, policies: Policies
+    record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger, workspace: Workspace
 ) -> tuple[Tuples | None, str | None]:
     """Tuples of the population; or none, and the reason."""
     try:
         with guarded("population"):
-            loaded = request_of(record, ledger, policies)
+            loaded = request_of(record, ledger, workspace)
             named = loaded.request.population.path
             if named is None:
                 return None, "people were counted in the file"

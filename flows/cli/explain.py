@@ -18,7 +18,6 @@ from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, ReleaseArgumen
 from flows.cli.output import JsonOption, answer, console, progress
 from flows.identity import code_fact
 from flows.ledger import open_ledger, recorder_of
-from flows.policies import PolicyShelf
 from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
 from reports.document import Paragraph
@@ -102,7 +101,7 @@ def explained_release(
         bundle = find_bundle(reference, place)
         recorder = recorder_of(bundle, place)
         with open_ledger(recorder) as ledger:
-            recalled = recall(bundle, ledger, PolicyShelf(recorder.root))
+            recalled = recall(bundle, ledger, recorder)
         check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
         chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
         if at_once is not None:
@@ -244,11 +243,12 @@ def _by_stakes(request: ReleaseRequest, records: Sequence[DecisionRecord]) -> li
 
 def _notes(recalled: Recalled) -> list[str]:
     decided_by = recalled.records[0].code
+    edited = ["the request has changed since; it is explained as it was decided"] if recalled.edited else []
     if decided_by == code_fact():
-        return []
+        return edited
     note = f"decided by version {decided_by.version}, commit {decided_by.commit[:12]}, and explained by another"
     same = not any(record.decoys for record in recalled.records)
-    return [note + (", which finds the same figures for the terms decided on" if same else "")]
+    return [*edited, note + (", which finds the same figures for the terms decided on" if same else "")]
 
 
 def _document(one: Explained) -> dict[str, Any]:

@@ -207,7 +207,7 @@ def _new_entry(service: Service, document: Path, ledger: Ledger, arrival: Arriva
                 }
             )
             inputs = read_inputs(loaded)
-            name = named(ledger, release_id(loaded, inputs, code_fact()), utc_day(at)).release_id
+            name = named(ledger, release_id(loaded, inputs, code_fact()), asked, utc_day(at)).release_id
             before = queue.get(name)
             if before is None or before.state in UNDECIDED:  # it would be run in the name of this login
                 _check_login(ledger, asked.requested_by, new.handed_in_by)

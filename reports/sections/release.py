@@ -416,7 +416,7 @@ def history(view: RecordView) -> Iterator[Block]:
             ("Expert", record.expert or "not named in the request"),
             ("Expert's signature", "must come before the votes") if record.expert_signs else None,
             ("Supersedes", supersedes) if record.supersedes else None,
-            ("Blocked before as", before) if record.inputs_id else None,
+            ("Blocked before as", before) if record.overrides else None,
             ("Reviews", votes if record.reviews_required else "none required"),
             ("Votes", "each signed with the reviewer's registered key") if record.signed_votes else None,
         ),

@@ -241,6 +241,8 @@ def assemble(
     reasons += _unplaced(gates, findings)
     reasons += tuple(f"{failure.stage}: {failure.reason}" for failure in findings.failures)
     reasons += not_covered(gates, _overrides_for(recipient, circumstances))
+    before = circumstances.decided_before.get(recipient.id)
+    reasons += () if before is None else (before.sentence,)
     valid_from, valid_until = validity(
         utc_day(circumstances.decided_at), request.policy.validity_days, recipient.agreement.expires
     )
@@ -312,6 +314,7 @@ def assemble(
         supersedes=circumstances.supersedes.get(recipient.id),
         inputs_id=circumstances.inputs_id,
         overrides=tuple(sorted(one.entry_sha256 for one in circumstances.overrides)),
+        decided_before=before,
         prev_record_sha256=circumstances.prev_record_sha256,
     )
     return disclosure_rounded(record)

@@ -6,6 +6,8 @@ event           body                                        read by
 ``decided``     ``decision``, ``reasons``,                  ``tasks.delivery.bundle.verify_bundle``:
                 ``record_sha256``                           the bundle's ``decision/<recipient>.json``
                 ``determined``                              ``tasks.audit``
+                ``beside``, if there are other copies in    ``tasks.decision.anew``
+                the same hand
 ``released``    ``output_sha256``; if it is encrypted,      ``verify_bundle``: ``delivery/<recipient>/``
                 ``delivered_sha256``
 ``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle
@@ -157,9 +159,16 @@ class KeptDecision(Fact):
     )
 
 
-def decided(record: DecisionRecord) -> dict[str, object]:
-    """Body of ``decided``: the verdict, its reasons, the digest of the record's canonical bytes, and what is kept."""
+def decided(record: DecisionRecord, beside: Sequence[int] = ()) -> dict[str, object]:
+    """Body of ``decided``: the verdict, its reasons, the digest of the record's canonical bytes, and what is kept.
+
+    Where there are any, also the entries of other copies in the same hand, by their sequence (``beside``), and the
+    decision that this one replaces.
+    """
+    before = record.decided_before
     return {
+        **({"beside": list(beside)} if beside else {}),
+        **({} if before is None else {"decided_before": before.model_dump(mode="json")}),
         "decision": record.decision.value,
         "reasons": list(record.reasons),
         "record_sha256": digest(record),

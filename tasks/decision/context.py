@@ -1,12 +1,13 @@
 """The context of a decision: release, program, time, the ledger's head; without assessments, which import slowly."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from pydantic import TypeAdapter
 
 from tasks.core.fact import Sha256
+from tasks.decision.earlier_facts import EarlierDecision
 from tasks.decision.overrides import GateOverrides
 from tasks.decision.record import CodeFact
 from tasks.ledger.enrolment import EnrolmentFact
@@ -40,11 +41,15 @@ class DecisionContext:
     decided_at: datetime
     prev_record_sha256: Sha256
     inputs_id: Sha256 | None = None
-    """Release id without overrides; None where the release rests on none."""
+    """Release id of the same inputs, first decided and without overrides; None where it is this one."""
     overrides: tuple[GateOverrides, ...] = ()
     """Overrides of gates that the release is named by, of all its recipients."""
     supersedes: Mapping[str, Sha256] = field(default_factory=dict)
     """By recipient, the release whose place this one takes."""
+    decided_before: Mapping[str, EarlierDecision] = field(default_factory=dict)
+    """By recipient, the decision of the same inputs that this one replaces."""
+    beside: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """By recipient, the ledger's entries of other copies in the same hand, by their sequence."""
     enrolments: Mapping[str, EnrolmentFact] = field(default_factory=dict)
     """Enrolments of policy, population and register, by their place in the request."""
     tables_sha256: Mapping[str, Sha256] = field(default_factory=dict)

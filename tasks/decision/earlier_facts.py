@@ -1,4 +1,10 @@
-"""Facts about earlier copies in the hand that a copy goes to: which were found, and how they were judged together."""
+"""Facts about earlier copies in the hand that a copy goes to: which were found, and how they were judged together.
+
+Also of an earlier decision of the same inputs that no longer stands since these copies are others.
+"""
+
+from datetime import datetime
+from typing import Literal
 
 from pydantic import Field
 
@@ -63,3 +69,33 @@ class EarlierFact(Fact):
     def unexplained(self) -> bool:
         """Whether few people were added or removed, and no reason that somebody reviews says why."""
         return self.few_changed and not (self.reason and self.reason.applies and self.reason.reviewed)
+
+
+class CopyChange(Fact):
+    """A copy in the same hand that was released or revoked since a decision."""
+
+    release_id: Sha256
+    recipient: str
+    change: Literal["released", "revoked"]
+    at: datetime
+    entry_sha256: Sha256 = Field(description="Ledger entry of the change.")
+
+
+class EarlierDecision(Fact):
+    """The decision of the same inputs for this recipient that a decision replaces, and why it no longer stands."""
+
+    release_id: Sha256
+    decision: Literal["blocked", "awaiting review"]
+    changes: tuple[CopyChange, ...] = Field(description="Copies in the same hand that were revoked or released since.")
+    entry_sha256: Sha256 = Field(description="Ledger entry of the decision.")
+    entries: tuple[Sha256, ...] = Field(description="Ledger entries that the release is named by, of any recipient.")
+
+    @property
+    def sentence(self) -> str:
+        """The decision and why it no longer stands, as a reason of the one that replaces it."""
+        judged = "was blocked beside" if self.decision == "blocked" else "awaited review, and was not judged beside"
+        copies = ", ".join(
+            f"the copy of release {one.release_id[:12]} to {one.recipient}, {one.change} on {one.at:%Y-%m-%d}"
+            for one in self.changes
+        )
+        return f"Decided anew: release {self.release_id[:12]} of the same request {judged} {copies}."

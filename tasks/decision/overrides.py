@@ -106,7 +106,7 @@ def used_by(decided: Entry) -> tuple[str, ...]:
 
 
 def inputs_of(decided: Entry) -> str:
-    """Release id, without overrides, of the inputs of a decision."""
+    """Release id of the inputs of a decision, when they were decided first and without overrides."""
     return str(decided.body.get("inputs", decided.release_id))
 
 
@@ -194,7 +194,8 @@ def is_founded(record: DecisionRecord, overrides: Mapping[str, Entry], before: i
     """Whether a record's overrides, and no others, are entries (by hash) before the one that records the decision."""
     marked = [gate for gate in record.gates if gate.overridden is not None]
     if record.inputs_id is None or not record.overrides:
-        return record.inputs_id is None and not record.overrides and not marked
+        named = record.decided_before is not None
+        return named == (record.inputs_id is not None) and not record.overrides and not marked
     entries = [overrides.get(name) for name in record.overrides]
     found = [GateOverrides.of(entry) for entry in entries if entry is not None and is_gate_override(entry)]
     return (

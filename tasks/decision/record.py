@@ -14,7 +14,7 @@ from tasks.assessments.utility.facts import UtilityFact
 from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
-from tasks.decision.earlier_facts import EarlierFact
+from tasks.decision.earlier_facts import EarlierDecision, EarlierFact
 from tasks.ledger.enrolment import EnrolmentFact
 from tasks.masking.facts import MaskingFact
 from tasks.request.gate import Measure
@@ -386,10 +386,16 @@ class DecisionRecord(Fact):
         default=None, description="Release whose place this one takes for this recipient, once it may leave."
     )
     inputs_id: Sha256 | None = Field(
-        default=None, description="Release id of the same inputs without overrides; None where it rests on none."
+        default=None,
+        description="Release id of the same inputs, first decided and without overrides; None where it is this one.",
     )
     overrides: tuple[Sha256, ...] = Field(
         default=(), description="Ledger entries of all overrides that the release is named by, of any recipient."
+    )
+    decided_before: EarlierDecision | None = Field(
+        default=None,
+        exclude_if=lambda before: before is None,
+        description="The decision of the same inputs that this one replaces; left out where there is none.",
     )
     prev_record_sha256: Sha256 = Field(description="Head of the ledger when the decision was recorded.")
 
@@ -405,7 +411,7 @@ class DecisionRecord(Fact):
 
     @property
     def of_inputs(self) -> str:
-        """Release id of the same inputs without overrides."""
+        """Release id of the same inputs, when they were decided first and without overrides."""
         return self.inputs_id or self.release_id
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.facts import FieldFact
+from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.gates import AGREEMENT_IN_FORCE, EARLIER_COPIES, STAGES_FINISHED, VALIDATION_PASSED
 from tasks.decision.record import DecisionRecord, GateResult
 from tasks.request.model import NUMERIC, Measure, Role
@@ -15,9 +16,8 @@ _CONDITIONS = {
     VALIDATION_PASSED: "Correct the data, or withhold the columns that failed a check.",
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
     STAGES_FINISHED: "Remove the cause that a stage did not finish, and release again.",
-    EARLIER_COPIES: "Where another copy was never delivered, or is destroyed, an officer may revoke it (releasegate "
-    "revoke); a request whose purpose says so is a new one and is decided anew, while this one stays decided.",
 }
+_MOST_COPIES = 3
 
 
 def _measures(*prefixes: str) -> frozenset[str]:
@@ -43,7 +43,25 @@ def remedies(record: DecisionRecord) -> tuple[str, ...]:
     """A sentence for each kind of closed gate, columns first; only of conditions where no risk was measured."""
     closed = [gate for gate in record.gates if not gate.passed and not gate.overridden]
     conditions = (sentence for gate, sentence in _CONDITIONS.items() if any(one.id == gate for one in closed))
-    return (*conditions, *_remedies(record, [gate for gate in closed if gate.measured is not None]))
+    measured = [gate for gate in closed if gate.measured is not None]
+    return (*conditions, *_of_copies(record, closed), *_remedies(record, measured))
+
+
+def revoking(release_id: str, recipient: str) -> str:
+    """The command that revokes a copy, with names left to fill in."""
+    return f"releasegate revoke {release_id[:12]} --recipient {recipient} --as NAME --reason REASON"
+
+
+def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator[str]:
+    """A sentence for each of the last earlier copies, where a gate is closed because of them."""
+    beside = record.earlier or EarlierFact()
+    if any(one.id == EARLIER_COPIES or (one.id in beside.figures and _passes_alone(one)) for one in closed):
+        for copy in [one for one in beside.copies if one.shares_people is not False][-_MOST_COPIES:]:
+            yield (
+                f"Where the copy of release {copy.release_id[:12]} to {copy.recipient} was never delivered, or is "
+                "destroyed, its requester or an officer may revoke it, and this request, released again, is decided "
+                f"anew: {revoking(copy.release_id, copy.recipient)}"
+            )
 
 
 def _remedies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator[str]:

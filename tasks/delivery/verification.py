@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.core.fact import Fact
+from tasks.decision.anew import is_anew
 from tasks.decision.overrides import is_founded
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import standing
@@ -312,6 +313,11 @@ class _Verification:
         overrides = {one.sha256: one for one in ledger.entries(event=Event.OVERRIDDEN)} if record.overrides else {}
         if not is_founded(record, overrides, entry.sequence):
             yield f"{path} has overrides that the ledger does not record"
+        before, of_inputs = record.decided_before, (record.release_id, record.of_inputs, record.recipient.id)
+        events = (Event.DECIDED, Event.RELEASED, Event.REVOKED) if before else ()
+        entries = (one for event in events for one in ledger.entries(event=event) if one.sequence < entry.sequence)
+        if before and not is_anew(before, *of_inputs, entries):
+            yield f"{path} was decided anew for a reason that the ledger does not record"
 
     def _later_faults(self, entries: Sequence[Entry], later: Sequence[Entry], record: DecisionRecord) -> Iterator[str]:
         """Entries since the publication that contradict each other or the recipient's approval."""

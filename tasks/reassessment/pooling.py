@@ -23,6 +23,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, worst
 from tasks.candidate.groups import densest, groups
 from tasks.core.errors import StageFailed
+from tasks.decision.remedies import revoking
 from tasks.delivery.kept import Kept, Names
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
@@ -139,7 +140,8 @@ def _matching(copies: Sequence[LaidCopy], pooled: Sequence[PooledCopy], codes: C
             where=f"{n_rows:,} intersections, {len(codes):,} combinations of values",
             expected=f"at most {_MOST_PAIRS:.0e} pairs of them",
             got=f"{n_rows * len(codes):.1e}",
-            fix="re-assess against a population with fewer combinations of values",
+            fix="release fewer quasi-identifiers, or wider groups; to re-assess a copy, name a population with fewer "
+            "combinations of values: releasegate reassess RELEASE --under POPULATION",
         )
     found, step = np.zeros(n_rows, dtype=np.int64), max(_CHUNK_BYTES // max(len(codes), 1), 1)
     for start in range(0, n_rows, step):
@@ -246,6 +248,7 @@ def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
         where=f"release {delivered.record.release_id[:12]} to {delivered.record.recipient.id}",
         expected=expected,
         got=got,
-        fix="release the same quasi-identifiers in both, or revoke a copy that was never delivered or is destroyed; to "
-        "re-assess, name a population that has all of them (--under)",
+        fix="release the same quasi-identifiers in both; or revoke the other copy, where it was never delivered or is "
+        f"destroyed: {revoking(delivered.record.release_id, delivered.record.recipient.id)}; or, to re-assess a copy, "
+        "name a population that has all of them: releasegate reassess RELEASE --under POPULATION",
     )

@@ -3,8 +3,10 @@
 import pytest
 
 from tasks.assessments.registry import ASSESSMENTS
+from tasks.decision.earlier_facts import EarlierCopy, EarlierFact
 from tasks.decision.record import DecisionRecord
 from tasks.decision.remedies import remedies
+from tasks.request.model import Measure
 from tests.support import records, special_records
 
 
@@ -148,3 +150,28 @@ def test_one_change_is_said_to_open_all_gates_only_where_it_withholds_every_reve
         sentence, *_ = remedies(records.changed(made, fields=fields, further=further))
         assert sentence.startswith("Withhold occupation (role: withheld)")
         assert ending in sentence
+
+
+def test_copies_that_close_a_gate_are_named_with_the_command_that_revokes_them() -> None:
+    (gate, *_) = (one for one in records.blocked().gates if one.comparison == "at most")
+    copies = tuple(
+        EarlierCopy(release_id=number * 64, recipient="lab", shares_people=shares)
+        for number, shares in (("1", True), ("2", False), ("3", None))
+    )
+    figures = {Measure(gate.id): gate.threshold * 2 + 1}
+    fact = EarlierFact(copies=copies, figures=figures)
+    record = records.changed(
+        records.blocked(),
+        earlier=fact,
+        gates=(gate.model_copy(update={"passed": False, "alone": gate.threshold, "overridden": None}),),
+    )
+    first, second, *_ = remedies(record)
+    assert first.endswith(": releasegate revoke 111111111111 --recipient lab --as NAME --reason REASON")
+    assert second.endswith(": releasegate revoke 333333333333 --recipient lab --as NAME --reason REASON")
+    closed_alone = gate.model_copy(update={"passed": False, "alone": gate.threshold + 1, "overridden": None})
+    for other in (
+        records.changed(record, gates=(closed_alone,)),
+        records.changed(record, earlier=EarlierFact(copies=copies)),
+        records.changed(record, earlier=EarlierFact(figures=figures)),
+    ):
+        assert not any("revoke" in sentence for sentence in remedies(other))

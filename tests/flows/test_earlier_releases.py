@@ -214,7 +214,7 @@ def test_of_two_that_awaited_review_with_the_same_decoys_the_second_stays(book: 
     leaves(book, A)
     with pytest.raises(StageFailed, match="give decoys away") as caught:
         leaves(book, B)
-    assert caught.value.fix.endswith(f"continues {A}")
+    assert f"“continues: {A}”" in caught.value.fix
 
 
 def test_of_two_versions_after_one_the_second_stays_whatever_its_data(book: Book) -> None:

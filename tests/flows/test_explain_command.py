@@ -298,17 +298,41 @@ def test_a_recipient_that_is_not_there(made: Made, command: Command) -> None:
     ],
 )
 def test_inputs_that_changed_are_not_explained(made: Made, copy: Made, command: Command, file: str, what: str) -> None:
+    """The request alone is kept, by this version of the program."""
+    forget_request(copy)
     path = made.folder / file
     path.write_text(path.read_text() + "\n")
     error = refused(command, copy)
     assert (error["what"], error["code"]) == (what, "2")
-    assert "new release" in error["fix"]
+    assert error["fix"].endswith(f": releasegate release {made.request}")
 
 
 @pytest.mark.parametrize("file", ["request.yaml", "data.csv", "population.csv", "zip.csv"])
 def test_inputs_that_are_gone(made: Made, copy: Made, command: Command, file: str) -> None:
+    forget_request(copy)
     (made.folder / file).unlink()
     assert refused(command, copy)["code"] == "2"
+
+
+def forget_request(copy: Made) -> None:
+    shutil.rmtree(copy.workspace / ".releasegate" / "requests")
+
+
+@pytest.mark.parametrize("change", ["edited", "spoiled", "gone"])
+def test_a_request_that_has_changed_is_explained_as_it_was_decided(
+    made: Made, copy: Made, command: Command, change: str
+) -> None:
+    asked = copy.outcome.release_id, "--recipient", "institute", "--workspace", copy.workspace
+    before = explained(command, *asked)
+    if change == "gone":
+        made.request.unlink()
+    else:
+        made.request.write_text("" if change == "spoiled" else made.request.read_text().replace("47.75", "40"))
+    after = explained(command, *asked)
+    assert before["notes"] == []
+    assert after.pop("notes") == ["the request has changed since; it is explained as it was decided"]
+    before.pop("notes")
+    assert after == before
 
 
 def test_a_record_that_was_edited_is_not_explained(copy: Made, command: Command) -> None:

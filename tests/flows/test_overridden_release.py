@@ -28,6 +28,7 @@ from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.reassessment.record import TodaysVerdict
+from tasks.request.load import load_request
 from tests.support.acting import cast_vote, override_gates, reopen
 from tests.support.postgres import Server, running_server
 from tests.support.search import files_holding
@@ -91,7 +92,7 @@ class Case:
 
     def named(self, at: datetime = LATER) -> Any:
         with open_ledger(self.world.workspace) as ledger:
-            return named(ledger, self.blocked, at.date())
+            return named(ledger, self.blocked, load_request(self.world.request).request, at.date())
 
     def verified(self, release: str) -> Any:
         with open_ledger(self.world.workspace) as ledger:
@@ -229,7 +230,7 @@ def test_a_crash_uses_an_override_once_or_not_at_all(case: Case, engine: Any) ->
         case.verified(name)
     path.write_bytes(kept)
     shutil.rmtree(case.world.workspace.bundle(name))
-    with pytest.raises(StageFailed, match="rests on overrides is not decided again"):
+    with pytest.raises(StageFailed, match="is not decided again without its bundle"):
         case.again(engine)
 
 
