@@ -109,8 +109,9 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
     if record.decision is Verdict.BLOCKED:
         for sentence in remedies(record):
             said, _, command = sentence.partition(": releasegate ")
-            yield Paragraph(f"  → {said}{':' * bool(command)}", "lead")
-            yield from [f"    releasegate {command}"] * bool(command)  # one line, to be copied
+            yield Paragraph(f"  → {said}:" if command else f"  → {said}", "lead")
+            if command:
+                yield f"    releasegate {command}"  # one line, to be copied
     records, small_cell = RecordCounts.of(record), record.policy.small_cell
     written = (write_result(gate, records=records, small_cell=small_cell) for gate in record.gates)
     gates = ((_mark(gate), gate.heading, *texts) for gate, texts in zip(record.gates, written, strict=True))
