@@ -17,8 +17,9 @@ def attribute(view: FileView, fact: AttributeFact) -> Iterator[Block]:
     cells, total = view.cells, fact.records
     yield said(
         "Whoever knows that a person is in the file and knows the method finds the person's class, and may learn from "
-        "it what its records share, without finding the record. A class discloses a value if the share of its records "
-        "with the value is at least one half above the file's share and chance does not explain it: were values "
+        "it what its records share, without finding the record. A class discloses a value if whoever guesses it of its "
+        "records is wrong at most half as often as without the file, its share of the records is at least one fifth "
+        "above the file's, and chance does not explain it: were values "
         "independent of classes, some class of the file would do so with a probability of at most 1%.",
         f"{_classes(view, fact.disclosed_classes)}, with {cells.share(fact.disclosed_records / total, total)} of the "
         "records."
@@ -36,8 +37,8 @@ def attribute(view: FileView, fact: AttributeFact) -> Iterator[Block]:
     light = [f"{one.column} ({_left_out(one)})" for one in fact.columns if one.judged < one.values]
     yield Paragraph(
         said(
-            "In classes of one value: records of classes all of whose records have one value that at most half of the "
-            "file has; beside it those to be expected by chance in classes of these sizes.",
+            "In classes of one value: records of classes all of whose records have one value that at most four "
+            "fifths of the file have; beside it those to be expected by chance in classes of these sizes.",
             "Rise: by how much a value becomes more probable for somebody who does not know who is in the file, "
             "at most: plain among all people who match the class, informed among those whom the method puts into it.",
             f"Numbers count as one value where they are near each other: {', '.join(narrow)}." if narrow else None,

@@ -29,8 +29,9 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
     if not fact.columns:
         return
     yield said(
-        "A person has a value if any row of the person has it. A class discloses a value if the share of its people "
-        "who have it is at least one half above the file's share and chance does not explain it.",
+        "A person has a value if any row of the person has it. A class discloses a value as of attributes of people: "
+        "if the error of a guess is at most half of what it is without the file, the share of its people who have it "
+        "is at least one fifth above the file's, and chance does not explain it.",
         f"Classes disclose values of {cells.share(fact.disclosed_people / total, total)} of the people."
         if fact.disclosed_people
         else "No class does.",
@@ -44,8 +45,9 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
     narrow = [f"{one.column} within {numbers.plain(one.width)}" for one in fact.columns if one.width]
     yield Paragraph(
         said(
-            "In classes that all have a value: people of classes all of whose people have a value that at most half of "
-            "the file has. Gates on attribute.* judge the worse of these figures and of those of attributes of people.",
+            "In classes that all have a value: people of classes all of whose people have a value that at most four "
+            "fifths of the file have. Gates on attribute.* judge the worse of these figures and of those of attributes "
+            "of people.",
             f"Numbers count as one value where they are near each other: {', '.join(narrow)}." if narrow else None,
         ),
         "note",

@@ -61,16 +61,17 @@ def disclosed(
                 told = [
                     one or (not own_group and pd.isna(other)) for one, other in zip(like, members[name], strict=True)
                 ]
-                if sum(like) == counted and share <= 0.5:
+                if sum(like) == counted and share <= 0.8 + 1e-12:
                     rows.loc[members.index, "homogeneous"] = True
-                if rise >= 0.5 - 1e-12 and tests * binomial_tail(counted, share, sum(like)) <= 0.01:
+                halved = 1 - sum(like) / counted <= (1 - share) / 2 + 1e-12
+                if halved and rise >= 0.2 - 1e-12 and tests * binomial_tail(counted, share, sum(like)) <= 0.01:
                     rows.loc[members.index[told], "disclosed"] = True
         found[name] = rows
     return found
 
 
 def expected_homogeneous(classes: list[int], values: list[str]) -> float:
-    """Records in classes of one value that at most half have, if every record drew its value from all of them."""
+    """Records in classes of one value that at most 4/5 have, if every record drew its value from all of them."""
     shares = [values.count(value) / len(values) for value in set(values)]
     sizes = [classes.count(one) for one in set(classes)]
-    return sum(size * share**size for size in sizes for share in shares if share <= 0.5)
+    return sum(size * share**size for size in sizes for share in shares if share <= 0.8 + 1e-12)

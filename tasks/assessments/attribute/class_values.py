@@ -1,7 +1,8 @@
 """Values of one sensitive column that the classes of a file disclose of their records.
 
-A class discloses a value if the share of its records with the value is at least one half above the file's share, and
-chance does not explain it. So a file's majority value is never disclosed, nor one that small classes share by accident.
+A class discloses a value if it at least halves the error of whoever guesses the value of one of its records, raises
+the value's share by at least a fifth, and chance does not explain it. So what more than four fifths of a file have is
+never disclosed, nor what small classes share by accident.
 Numbers and dates near each other count as one value, as in (ε, m)-anonymity (Li, Tao & Xiao 2008).
 """
 
@@ -19,7 +20,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int64]
 
-RISE = 0.5
+LEAST_RISE = 0.2
 """Least rise of a value's probability, from the file's share to the class's, by which a class discloses it."""
 CHANCE = 0.01
 """Largest probability that some class of a file whose values are independent of the classes discloses anything."""
@@ -75,7 +76,7 @@ class DisclosedValues:
     disclosed: Bools
     """Whether the class of each record discloses its value; shape (n_records,)."""
     homogeneous: Bools
-    """Whether each record is in a class of one value, which at most half of the file has; shape (n_records,)."""
+    """Whether each record is in a class of one value, which at most 4/5 of the file have; shape (n_records,)."""
     largest_share: float
     """Largest share of one value in a class."""
     rises: Floats
@@ -97,10 +98,10 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
 
     Notes
     -----
-    Of a class of n records c have a value that a share p of the file has. The class discloses it if c/n ≥ p + 1/2 and
-    tests · P(B ≥ c) ≤ 0.01 with B binomial (n, p). Records without a value are left out of n and p where it may be any
-    value: what the others share is told of them too. Where a missing value is a group of its own they count in n and p,
-    and nothing is told of them.
+    Of a class of n records c have a value that a share p of the file has. The class discloses it if c/n − p is at least
+    (1 − p)/2 and 1/5, and tests · P(B ≥ c) ≤ 0.01 with B binomial (n, p). Records without a value are left out of n and
+    p where it may be any value: what the others share is told of them too. Where a missing value is a group of its own
+    they count in n and p, and nothing is told of them.
     """
     n_values, stated, n_classes = len(values.ends), values.ranks >= 0, int(classes.max(initial=-1)) + 1
     counted = stated if values.missing is MissingReading.ANY_VALUE else np.ones(len(classes), dtype=np.bool_)
@@ -115,9 +116,8 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
     within, size, share = before[ends] - before[:-1], sizes[of_class], shares[rank]
     judged = values.judged[rank]
     rise = np.where(judged, within / size - share, 0.0)
-    discloses = rise >= RISE - _ROUNDING
-    discloses[discloses] = bdtrc(within[discloses] - 1, size[discloses], share[discloses]) * tests <= CHANCE
-    homogeneous = judged & (within == size) & (share <= RISE)
+    discloses = judged & discloses_value(within, size, share, tests)
+    homogeneous = judged & (within == size) & is_rare_enough(share)
     rises = np.zeros(len(sizes))
     np.maximum.at(rises, of_class, rise)
     return DisclosedValues(
@@ -129,6 +129,19 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
             sizes, np.bincount(classes), shares, (up_to[values.ends] - up_to[1:]) / total, values.judged
         ),
     )
+
+
+def discloses_value(within: Ranks, size: Ranks, share: Floats, tests: int) -> Bools:
+    """Whether classes of some sizes, so many of whose records have a value of the file's share, disclose it."""
+    rise = within / size - share
+    found = rise >= np.maximum(LEAST_RISE, (1 - share) / 2) - _ROUNDING
+    found[found] = bdtrc(within[found] - 1, size[found], share[found]) * tests <= CHANCE
+    return found
+
+
+def is_rare_enough(share: Floats) -> Bools:
+    """Whether a value of some share of the file can be disclosed at all."""
+    return share <= 1 - LEAST_RISE + _ROUNDING
 
 
 def _covered(chosen: Bools, ends: Ranks, pair_of: NDArray[np.intp], stated: Bools) -> Bools:
@@ -149,7 +162,7 @@ def _by_chance(sizes: Ranks, records: Ranks, shares: Floats, later: Floats, judg
 
     ``sizes`` are the records of each class that count, ``records`` all of them.
     """
-    begins = judged & (shares <= RISE)
+    begins = judged & is_rare_enough(shares)
     each, of_size = np.unique(sizes, return_inverse=True)
     chances = np.array([(shares[begins] ** n - later[begins] ** n).sum() for n in each.tolist()])
     return float(np.bincount(of_size, weights=records, minlength=len(each)) @ chances)

@@ -18,7 +18,7 @@ class ColumnDisclosureFact(Fact):
         "the file."
     )
     informed_rise: float = Field(description="The same for an informed recipient.")
-    homogeneous_classes: int = Field(description="Classes of one value, which at most half of the file has.")
+    homogeneous_classes: int = Field(description="Classes of one value, which at most 4/5 of the file have.")
     homogeneous_records: int
     homogeneous_by_chance: float = Field(
         description="Records to be expected there if values were independent of classes."

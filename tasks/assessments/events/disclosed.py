@@ -1,21 +1,25 @@
 """Values of an attribute of rows that the classes of a file disclose of their persons.
 
 As of attributes of people (``tasks.assessments.attribute.class_values``), but that a person has a value if any of the
-person's rows has it: a class discloses a diagnosis if the share of its persons who have it at all is at least one half
-above the file's share, and chance does not explain it.
+person's rows has it.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
 
-from tasks.assessments.attribute.class_values import CHANCE, RISE, Bools, Floats, OrderedValues, Ranks, told
+from tasks.assessments.attribute.class_values import (
+    Bools,
+    Floats,
+    OrderedValues,
+    Ranks,
+    discloses_value,
+    is_rare_enough,
+    told,
+)
 from tasks.microdata.persons import distinct_values
 from tasks.request.model import MissingReading
-
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class DisclosedEvents:
     disclosed: Bools
     """Whether the class of each person discloses a value that the person has; shape (n_persons,)."""
     homogeneous: Bools
-    """Whether every person of each person's class has a value that at most half of the file has, as has the person;
+    """Whether every person of each person's class has a value that at most 4/5 of the file have, as has the person;
     shape (n_persons,)."""
     largest_share: float
     """Largest share of the persons of a class who have one judged value."""
@@ -73,9 +77,8 @@ def disclosed_events(
     ends = np.searchsorted(pairs, of_class * stride + values.ends[start])
     size, share, judged = sizes[of_class], shares[start], values.judged[start]
     rise = np.where(judged, within / size - share, 0.0)
-    discloses = rise >= RISE - _ROUNDING
-    discloses[discloses] = bdtrc(within[discloses] - 1, size[discloses], share[discloses]) * tests <= CHANCE
-    homogeneous = judged & (within == size) & (share <= RISE)
+    discloses = judged & discloses_value(within, size, share, tests)
+    homogeneous = judged & (within == size) & is_rare_enough(share)
     rises = np.zeros(len(sizes))
     np.maximum.at(rises, of_class, rise)
     return DisclosedEvents(

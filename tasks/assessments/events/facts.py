@@ -19,7 +19,7 @@ class EventColumnFact(Fact):
         description="Largest rise of the probability that a person has a value, for an informed recipient."
     )
     homogeneous_people: int = Field(
-        description="People of classes all of whose people have a value that at most half of the file has."
+        description="People of classes all of whose people have a value that at most 4/5 of the file have."
     )
     disclosed_people: int = Field(description="People whose class discloses a value that they have.")
 

@@ -54,6 +54,29 @@ def test_one_exception_hides_nothing() -> None:
     assert found.rises[0] == pytest.approx(0.9 - 9 / 200)
 
 
+@pytest.mark.parametrize(
+    ("of_class", "of_others", "disclosed"),
+    [
+        ((300, 0), (240, 360), True),  # all of 300 where 60 % of 900 have it
+        ((258, 42), (84, 516), True),  # 86 % where 38 % have it
+        ((240, 60), (300, 300), True),  # 80 % where 60 % have it: as many wrong as half of 40 %
+        ((239, 61), (301, 299), False),  # one fewer
+        ((300, 0), (420, 180), True),  # all where 80 % have it
+        ((300, 0), (421, 179), False),  # all where more than 80 % have it
+    ],
+)
+def test_a_common_value_is_disclosed_where_a_class_halves_the_error(
+    of_class: tuple[int, int], of_others: tuple[int, int], disclosed: bool
+) -> None:
+    half = tuple(count // 2 for count in of_others)
+    rest = (of_others[0] - half[0], of_others[1] - half[1])
+    values: list[str | None] = []
+    for first, second in (of_class, half, rest):
+        values += ["a"] * first + ["b"] * second
+    found = table([0] * 300 + [1] * sum(half) + [2] * sum(rest), {"vote": values}).found["vote"]
+    assert bool(found.disclosed[: of_class[0]].all()) is disclosed
+
+
 def test_what_chance_explains_is_not_disclosed() -> None:
     """A class of two with a value of one in four, among 50: chance makes several."""
     classes = [place // 2 for place in range(100)]
@@ -166,8 +189,8 @@ def test_the_definition_gives_the_same(
 
 
 def test_expected_homogeneity_of_numbers_is_that_of_drawing() -> None:
-    """Classes of two of the values 0, 1, 5 (1/2, 1/4, 1/4) with intervals of width 1 at most half of the file."""
+    """Classes of two of the values 0, 1, 5 (1/2, 1/4, 1/4) with intervals of width 1."""
     values = OrderedValues(np.array([0, 0, 1, 2]), np.array([2, 2, 3]), np.ones(3, dtype=np.bool_), 1.0)
     found = disclosed_values(np.array([0, 0, 1, 1]), values, 1)
-    # The interval from 0 holds three quarters, more than half: only those from 1 and from 5 count.
-    assert found.by_chance == pytest.approx(4 * (0.25**2 + 0.25**2))
+    # From 0 both values of 0 and 1, but not both of 1, which begin at 1; from 1 and from 5 each alone.
+    assert found.by_chance == pytest.approx(4 * (0.75**2 - 0.25**2 + 0.25**2 + 0.25**2))

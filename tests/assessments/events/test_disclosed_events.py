@@ -108,8 +108,9 @@ def test_as_the_definition_says(
             rises[one], largest = max(rises[one], rise), max(largest, len(inside) / len(judged))
             for person in inside | (members - counted):
                 chance = binom.sf(len(inside) - 1, len(judged), share) * TESTS
-                disclosed[person] |= rise >= 0.5 - 1e-12 and chance <= 0.01
-                homogeneous[person] |= inside == judged and share <= 0.5
+                halved = 1 - len(inside) / len(judged) <= (1 - share) / 2 + 1e-12
+                disclosed[person] |= halved and rise >= 0.2 - 1e-12 and chance <= 0.01
+                homogeneous[person] |= inside == judged and share <= 0.8 + 1e-12
     assert told.disclosed.tolist() == disclosed
     assert told.homogeneous.tolist() == homogeneous
     assert told.rises.tolist() == pytest.approx(rises)
