@@ -11,7 +11,8 @@ import pytest
 from flows.temporary import hold_temporary_folder, remove_abandoned_folders, temporary_folder
 from tests.support.forked_commands import Commands, forked_commands, until
 from tests.support.serving import descendants
-from tests.support.world import ROOT, World, make_world
+from tests.support.shared_workers import BRIEFLY
+from tests.support.world import ROOT, World, make_world, releasegate
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
@@ -47,8 +48,9 @@ def test_nothing_is_left_after_kills(tmp_path: Path) -> None:
         killed_at_a_report(world, commands, whole=True)
         assert leftovers(system) == []
         assert set(fonts(world)) - left_by_worker
-        told = commands.run("release", world.request, "--workspace", world.workspace.root)
-        assert told.code == 0, told.said()
+    surroundings = BRIEFLY | {"TMPDIR": str(system)}
+    told = releasegate("release", world.request, "--workspace", world.workspace.root, environment=surroundings)
+    assert told.returncode == 0, told.stderr
     assert leftovers(system) == []
     assert list(world.workspace.private.glob("temporary-*")) == []
 
