@@ -37,7 +37,7 @@ def fonts(world: World) -> list[Path]:
     return list(world.workspace.private.glob("temporary-*/weasyprint-*"))
 
 
-def test_nothing_is_left_after_kills(tmp_path: Path) -> None:
+def test_nothing_is_left_after_a_kill(tmp_path: Path) -> None:
     """A command that ends by itself removes what killed ones left; none leaves anything outside of the workspace."""
     world, system = make_world(tmp_path / "world"), tmp_path / "tmp"
     system.mkdir()
