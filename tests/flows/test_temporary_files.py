@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,7 @@ def fonts(world: World) -> list[Path]:
 
 def test_nothing_is_left_after_a_kill(tmp_path: Path) -> None:
     """A command that ends by itself removes what killed ones left; none leaves anything outside of the workspace."""
-    world, system = make_world(tmp_path / "world"), tmp_path / "tmp"
-    system.mkdir()
+    world, system = make_world(tmp_path / "world"), Path(tempfile.mkdtemp(prefix="left-"))  # short, for sockets too
     with forked_commands(own_workers=True, TMPDIR=str(system)) as commands:
         killed_at_a_report(world, commands, whole=False)
         assert leftovers(system) == []
