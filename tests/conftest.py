@@ -1,12 +1,14 @@
 """The order of the tests, and how many random examples each property is tried on."""
 
 import tests.support.arithmetic  # noqa: F401  # isort: skip
+import fcntl
 import gc
 import os
 import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +38,24 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _has_room():
 _OWN = "TMPDIR_OF_TESTS"
 """Variable with the folder that all processes of the tests have for temporary files: what is killed leaves some."""
 _HELD: list[tempfile.TemporaryDirectory[str]] = []
+_PREFIX, _LOCK = "tests-", "held"
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove folders of tests that were killed: nobody holds their lock."""
+    for lock in place.glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError), lock.open() as found:
+            fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)
+
+
 if _OWN not in os.environ:  # a worker finds that of the process which started it
     _HELD.append(
-        tempfile.TemporaryDirectory(prefix="tests-", dir=_MEMORY if _has_room() else None, ignore_cleanup_errors=True)
+        tempfile.TemporaryDirectory(prefix=_PREFIX, dir=_MEMORY if _has_room() else None, ignore_cleanup_errors=True)
     )
+    _lock = Path(_HELD[0].name, _LOCK).open("w")  # noqa: SIM115 - held until this process ends
+    fcntl.flock(_lock, fcntl.LOCK_EX)
+    _remove_abandoned(Path(_HELD[0].name).parent)
     Path(_HELD[0].name).chmod(0o711)  # PostgreSQL passes through as a user of its own
     os.environ[_OWN] = os.environ["TMPDIR"] = _HELD[0].name
     tempfile.tempdir = None

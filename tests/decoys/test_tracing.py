@@ -437,14 +437,14 @@ class TestClusteredLists:
 
     @pytest.mark.slow
     def test_point_to_somebody_no_more_often_than_the_level(self):
-        """Everybody of each region, job, and both: all lists of that sort that there are."""
+        """Everybody of each region and of each job, and of every third pair of both."""
         codes, pointing, lists = THERE.population.codes, 0, 0
         for axes in ([0], [1], [0, 1]):
-            for place in np.unique(codes[:, axes], axis=0):
+            for place in np.unique(codes[:, axes], axis=0)[:: 1 if len(axes) == 1 else 3]:
                 incident = incident_of_cells(codes[(codes[:, axes] == place).all(axis=1)], THERE.axes, "people")
                 found = trace(THERE.manifest, THERE.axes, incident, THERE.population)
                 pointing, lists = pointing + (found.verdict != "nothing"), lists + 1
-        assert lists == 64 + 9 + 64 * 9
+        assert lists == 64 + 9 + 64 * 9 / 3
         assert pointing <= 0.01 * lists
 
     @pytest.mark.slow

@@ -15,6 +15,7 @@ from prefect.settings import Settings
 from flows.engine import prefect_server
 from flows.service.config import _IN_ENVIRONMENT, VARIABLE, service_of
 from flows.service.deployments import deployments, run_environment
+from tests.support.shared_workers import BRIEFLY
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,7 @@ def prefect(*arguments: object, **variables: str) -> str:
     """Run Prefect's own command line against the server of the test."""
     line = [sys.executable, "-m", "prefect", "--no-prompt", *map(str, arguments)]
     done = subprocess.run(
-        line, env={**os.environ, **variables}, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+        line, env=os.environ | BRIEFLY | variables, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -57,7 +58,7 @@ def test_prefect_takes_the_commands_of_the_runbook(tmp_path: Path) -> None:
         deploy = block_with("prefect --no-prompt deploy")
         done = subprocess.run(
             ["sh", "-ec", deploy],
-            env={**os.environ, "PATH": path},
+            env=os.environ | BRIEFLY | {"PATH": path},
             cwd=ROOT,
             capture_output=True,
             text=True,

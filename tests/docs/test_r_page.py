@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.cli.output import ExitCode
-from tests.support.shared_workers import BRIEFLY
+from tests.support.shared_workers import BRIEFLY, shared_workers
 from tests.support.tiny import tiny_document, tiny_request
 from tests.support.world import releasegate, releasegate_here
 
@@ -69,4 +69,4 @@ def told(line: list[str], folder: Path) -> Any:
     line = [str(folder / one) if one in {"request.yaml", "workspace"} else one for one in line]
     if line[0] == "check":
         return json.loads(releasegate_here(*line, "--json").stdout)
-    return json.loads(releasegate(*line, "--json", environment=BRIEFLY).stdout)
+    return json.loads(releasegate(*line, "--json", environment=BRIEFLY | shared_workers()).stdout)

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ REPLACED = {
     r"\bways in\b": "submitting requests",
 }
 """Pattern of each phrase, and what stands in its place."""
+ANY_REPLACED = re.compile("|".join(f"(?:{phrase})" for phrase in REPLACED), re.IGNORECASE)
 RIDDLES = re.compile(r"(?:What|How|Whose|Those|Which)\b")
 """Openings of docstrings and descriptions in which a clause stands for a noun."""
 MOST_RIDDLES = 23
@@ -54,12 +56,16 @@ def documents() -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 
 
-def nodes() -> Iterator[tuple[Path, ast.AST]]:
-    """Every node of the program, with its file."""
-    for folder in ("flows", "reports", "tasks", "releasegate", "deployments"):
-        for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                yield path.relative_to(ROOT), node
+@cache
+def nodes() -> tuple[tuple[Path, ast.AST], ...]:
+    """Every node of the program that may hold text, with its file."""
+    return tuple(
+        (path.relative_to(ROOT), node)
+        for folder in ("flows", "reports", "tasks", "releasegate", "deployments")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant | ast.Expr | ast.keyword)
+    )
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -81,6 +87,8 @@ def descriptions() -> Iterator[tuple[str, str]]:
 def replaced(text: str) -> list[str]:
     """Phrases of a text that are no longer used, each with what stands in its place."""
     said = " ".join(text.split())
+    if not ANY_REPLACED.search(said):
+        return []
     return [
         f"{found[0]!r}: {better}" for phrase, better in REPLACED.items() if (found := re.search(phrase, said, re.I))
     ]

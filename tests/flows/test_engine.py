@@ -68,7 +68,7 @@ def start_flow(tmp_path: Path, mode: str) -> "subprocess.Popen[str]":
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PREFECT_")}
     return subprocess.Popen(
         [sys.executable, script, tmp_path / "home", tmp_path / "notes", mode],
-        env=environment | {"HOME": str(tmp_path / "user"), "PYTHONPATH": str(ROOT)},
+        env=environment | BRIEFLY | {"HOME": str(tmp_path / "user")},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

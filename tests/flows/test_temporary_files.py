@@ -4,15 +4,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from flows.temporary import hold_temporary_folder, remove_abandoned_folders, temporary_folder
+from tests.support.forked_commands import Commands, forked_commands, until
 from tests.support.serving import descendants
 from tests.support.shared_workers import BRIEFLY
-from tests.support.world import ROOT, command, make_world, releasegate
+from tests.support.world import ROOT, World, make_world, releasegate
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
@@ -21,35 +22,37 @@ def leftovers(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name.startswith(("weasyprint-", "releasegate-")))
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["the command and all below", "a worker"])
-def test_nothing_is_left_after_a_kill(tmp_path: Path, whole: bool) -> None:
-    world, system = make_world(tmp_path / "world"), tmp_path / "tmp"
-    system.mkdir()
-    world.enrol()
-    private = world.workspace.private
-    line, environment = command("release", world.request, "--workspace", world.workspace.root)
-    given = BRIEFLY | {"TMPDIR": str(system)}
-    running = subprocess.Popen(
-        line, env=environment | given, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    assert running.stderr is not None
-    for told in running.stderr:
-        if b"report" in told:
-            break
-    deadline = time.monotonic() + 60
-    while not list(private.glob("temporary-*/weasyprint-*")) and time.monotonic() < deadline:
-        time.sleep(0.01)
+def killed_at_a_report(world: World, commands: Commands, *, whole: bool) -> None:
+    """Kill a release while it renders a report, with all below it, or one of its workers alone."""
+    running = commands.start("release", world.request, "--workspace", world.workspace.root)
+    assert until(lambda: "report" in running.said(), running), running.said()
+    assert until(lambda: fonts(world), running), running.said()
     below = descendants(running.pid)
     for process in [running.pid, *below] if whole else below[-1:]:
         os.kill(process, signal.SIGKILL)
-    running.communicate(timeout=120)
+    assert running.wait(120) != 0, running.said()
+
+
+def fonts(world: World) -> list[Path]:
+    """Folders of the renderer's."""
+    return list(world.workspace.private.glob("temporary-*/weasyprint-*"))
+
+
+def test_nothing_is_left_after_a_kill(tmp_path: Path) -> None:
+    """A command that ends by itself removes what killed ones left; none leaves anything outside of the workspace."""
+    world, system = make_world(tmp_path / "world"), Path(tempfile.mkdtemp(prefix="left-"))  # short, for sockets too
+    with forked_commands(own_workers=True, TMPDIR=str(system)) as commands:
+        killed_at_a_report(world, commands, whole=False)
+        assert leftovers(system) == []
+        left_by_worker = set(fonts(world))
+        killed_at_a_report(world, commands, whole=True)
+        assert leftovers(system) == []
+        assert set(fonts(world)) - left_by_worker
+    surroundings = BRIEFLY | {"TMPDIR": str(system)}
+    told = releasegate("release", world.request, "--workspace", world.workspace.root, environment=surroundings)
+    assert told.returncode == 0, told.stderr
     assert leftovers(system) == []
-    if whole:
-        assert list(private.glob("temporary-*/weasyprint-*")), "the renderer's fonts"
-    again = releasegate("release", world.request, "--workspace", world.workspace.root, environment=given)
-    assert again.returncode == 0, again.stderr
-    assert leftovers(system) == []
-    assert list(private.glob("temporary-*")) == []
+    assert list(world.workspace.private.glob("temporary-*")) == []
 
 
 def test_a_folder_is_swept_once_nobody_holds_it(tmp_path: Path) -> None:

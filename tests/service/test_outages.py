@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.engine import is_healthy
+from flows.engine import is_healthy, start_from_template
 from flows.ledger import VARIABLE, open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
@@ -32,6 +32,7 @@ from tasks.ledger.entry import Event
 from tasks.service.settings import ServiceSettings
 from tests.support.postgres import Server, running_server
 from tests.support.serving import Serving
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import NOW, QUICK_LINKAGE, World, drawn_rows, make_world
 
 LEDGER, DASK = "the ledger's database", "the Dask cluster"
@@ -380,8 +381,10 @@ class PrefectServer:
 
     def start(self) -> None:
         self.home.mkdir(exist_ok=True)
+        start_from_template(self.home)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
         environment |= {"PREFECT_HOME": str(self.home), "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+        environment |= BRIEFLY
         line = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port)]
         with (self.home / "log").open("ab") as log:
             self._process = subprocess.Popen(

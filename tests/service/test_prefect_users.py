@@ -16,6 +16,7 @@ from flows.service.queue import Queue
 from tasks.ledger.entry import Event
 from tests.support.browser import launched
 from tests.support.serving import AUTHORIZATION, Serving
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import QUICK_LINKAGE, ROOT, World, make_world
 
 pytestmark = pytest.mark.slow
@@ -64,7 +65,11 @@ def prefect(serving: Serving, line: str) -> str:
     told = {"PREFECT_API_URL": address["address"], "PREFECT_API_AUTH_STRING": AUTHORIZATION, "DO_NOT_TRACK": "1"}
     done = subprocess.run(
         [sys.executable, "-m", *shlex.split(line)],
-        env={**{name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}, **told},
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")},
+            **BRIEFLY,
+            **told,
+        },
         capture_output=True,
         text=True,
         check=False,

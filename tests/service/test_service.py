@@ -77,7 +77,7 @@ def serving(world: World, ledger: dict[str, str]) -> Iterator[Serving]:
         "RELEASEGATE_NOTIFY_OFFICE": f"json://office:{NOTIFIED}@127.0.0.1:9/hook",
         "RELEASEGATE_KEY_PASSPHRASE": SIGNED,
     }
-    one = Serving(world.workspace, inbox, (world.folder,), ledger | notified, brief=True, own_workers=True)
+    one = Serving(world.workspace, inbox, (world.folder,), ledger | notified, brief=True)
     (world.workspace.root / "service.yaml").write_text(SETTINGS)
     Accounts(world.workspace).add("okafor", holder("Mary Okafor", Duty.REVIEWER), [Duty.REVIEWER], ACCOUNT)
     one.start()

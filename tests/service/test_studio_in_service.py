@@ -34,7 +34,7 @@ def test_a_requester_writes_a_request_and_reads_its_verdict(tmp_path: Path) -> N
         person = Directory.of(ledger).person(ANSWERS["requested_by"])
     assert person is not None
     Accounts(workspace).add(actor(), person, {Duty.REQUESTER}, PASSWORD)
-    serving = Serving(workspace, tmp_path / "inbox", brief=True)
+    serving = Serving(workspace, tmp_path / "inbox", brief=True, own_workers=True)
     serving.inbox.mkdir()
     serving.start()
     try:

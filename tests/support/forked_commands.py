@@ -4,8 +4,10 @@ Every one is a process like any other, with its own orchestration server; it can
 workers are forked from a process that all of these commands share, unless a test asks for one of each command's own.
 """
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ from tests.support.shared_workers import BRIEFLY
 from tests.support.world import ROOT, command
 
 _FORKING = """
-import json, os, select, sys, threading
+import json, os, select, sys, tempfile, threading
 from multiprocessing import forkserver
 
 import flows.cli.app, flows.gate, flows.pipeline.work, flows.pipeline.sequence, flows.reviewing, great_expectations
@@ -38,6 +41,7 @@ assert len(os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") els
 def run(order):
     os.setsid()
     os.environ.update(order["environment"])
+    tempfile.tempdir = None
     out = os.open(order["out"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for number, descriptor in enumerate((os.open(os.devnull, os.O_RDONLY), out, out)):
         os.dup2(descriptor, number)
@@ -111,6 +115,7 @@ class Commands:
 
     def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
         self._process, self._folder = process, folder
+        self._environment: dict[str, str] = {}
         self._running: dict[int, Running] = {}
         self._heard = threading.Thread(target=self._hear, daemon=True)
         self._heard.start()
@@ -123,7 +128,7 @@ class Commands:
         order = {
             "number": number,
             "arguments": [str(argument) for argument in arguments],
-            "environment": dict(environment or {}),
+            "environment": self._environment | dict(environment or {}),
             "before": before,
             "out": str(running.output),
         }
@@ -153,6 +158,18 @@ class Commands:
                 running.code = told["code"]
                 running.ended.set()
 
+    @contextmanager
+    def block(self, environment: Mapping[str, str]) -> Iterator[None]:
+        """Variables of the environment of all commands until the end of the block, which kills those that still run."""
+        before, self._environment = len(self._running), dict(environment)
+        try:
+            yield
+        finally:
+            self._environment = {}
+            for running in list(self._running.values())[before:]:
+                if running.pid and not running.ended.is_set():
+                    running.kill()
+
 
 @contextmanager
 def forked_commands(*, own_workers: bool = False, **environment: str) -> Iterator[Commands]:
@@ -160,27 +177,30 @@ def forked_commands(*, own_workers: bool = False, **environment: str) -> Iterato
 
     `own_workers` lets each command start the process that its workers are forked from, as it does elsewhere.
     """
+    commands = _commands(own_workers)
+    with commands.block(environment):
+        yield commands
+
+
+@cache
+def _commands(own_workers: bool) -> Commands:
+    """Those of this process, forked from one that ends with it: to start it takes five seconds of a processor."""
     _, usual = command()
-    with tempfile.TemporaryDirectory(prefix="releasegate-commands-") as folder:
-        errors = Path(folder, "errors")
-        with errors.open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-c", f"SHARED = {not own_workers}\n{_FORKING}"],
-                env=usual | BRIEFLY | environment, cwd=ROOT,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-            )  # fmt: skip
-        commands = Commands(process, Path(folder))
-        try:
-            yield commands
-        finally:
-            for running in commands._running.values():
-                if running.pid and not running.ended.is_set():
-                    running.kill()
-            assert process.stdin is not None
-            process.stdin.close()
-            process.wait(300)
-            if process.returncode:
-                raise RuntimeError(errors.read_text())
+    folder = Path(tempfile.mkdtemp(prefix="releasegate-commands-"))
+    with (folder / "errors").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"SHARED = {not own_workers}\n{_FORKING}"], env=usual | BRIEFLY, cwd=ROOT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+        )  # fmt: skip
+
+    def end() -> None:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(300)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return Commands(process, folder)
 
 
 def until(condition: Any, running: Running, seconds: float = 300.0) -> bool:

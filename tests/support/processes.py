@@ -1,4 +1,4 @@
-"""Processes for tests to kill, to let wait and to run at once, on any Python.
+"""Processes for tests to kill, to let wait, to answer and to run at once, on any Python.
 
 They are forked from a process that has imported what they need and started no thread. One forked from that of the tests
 may wait for ever for a lock that a thread of some library held: Python 3.12 and later warn of it.
@@ -13,7 +13,8 @@ from unittest.mock import patch
 
 _SERVER = forkserver.ForkServer()
 _USED = "flows.ledger", "flows.locking", "pytest", "tasks.delivery.encryption", "tasks.delivery.verification"
-_SERVER.set_forkserver_preload([*_USED, "tests.support.ledgers", "tests.support.records"])
+_DIALOGUES = "pandas", "pyarrow.csv", "tasks.draft.document", "typer"
+_SERVER.set_forkserver_preload([*_USED, *_DIALOGUES, "tests.support.ledgers", "tests.support.records"])
 
 
 class _Process(ForkServerProcess):

@@ -37,7 +37,7 @@ class Serving:
     brief: bool = False
     """Whether the reports of its runs are, which saves seconds of each."""
     own_workers: bool = False
-    """Whether brief runs start the process that their workers are forked from, as others do, and share none."""
+    """Whether brief runs start the process that their workers are forked from, as they do elsewhere: 3 seconds each."""
     _process: "subprocess.Popen[bytes] | None" = None
     _starts: int = 0
 

@@ -4,25 +4,19 @@ import os
 import pty
 import re
 import select
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.processes import forked
+
 ROOT = Path(__file__).parents[2]
 CTRL_C, CTRL_D = "\x03", "\x04"
 _STYLES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 _PATIENCE = 120.0
 """Seconds until a command that waits for nothing is taken to hang."""
-_START = """
-import fcntl, sys, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C in it is for this process
-sys.argv[0] = 'releasegate'
-from flows.cli import main
-sys.exit(main())
-"""
 
 
 @dataclass(frozen=True)
@@ -45,11 +39,12 @@ def in_terminal(
     """
     terminal, its_end = pty.openpty()
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    settings = {**os.environ, "COLUMNS": "80", "TERM": "xterm", "PYTHONPATH": paths, **(environment or {})}
-    child = subprocess.Popen(
-        [sys.executable, "-c", _START, *map(str, arguments)], cwd=folder, env=settings, start_new_session=True,
-        stdin=its_end, stdout=its_end, stderr=its_end,
-    )  # fmt: skip
+    settings = {"COLUMNS": "80", "TERM": "xterm", "PYTHONPATH": paths, **(environment or {})}
+    child = forked(_command, os.ttyname(its_end), str(folder), settings, [str(one) for one in arguments])
+    child.start()
+    # Held until the command has it open: a terminal whose other end nobody holds reads as closed.
+    while child.is_alive() and not select.select([terminal], [], [], 0.02)[0]:
+        pass
     os.close(its_end)
     raw, prompts, left, answered = b"", list[str](), list(answers), 0
     end = time.monotonic() + _PATIENCE
@@ -68,15 +63,30 @@ def in_terminal(
             os.write(terminal, answer.encode() if answer in (CTRL_C, CTRL_D) else f"{answer}\n".encode())
         elif now:
             os.write(terminal, CTRL_C.encode())
-            child.wait()
+            child.join()
             raise AssertionError(f"no answer to: {now}")
     else:
         child.kill()
-        child.wait()
+        child.join()
         raise AssertionError(f"neither a prompt nor an end: {_plain(raw)[-500:]}")
-    code = child.wait()
+    child.join()
     os.close(terminal)
-    return Session(code, _plain(raw), tuple(prompts))
+    return Session(child.exitcode or 0, _plain(raw), tuple(prompts))
+
+
+def _command(terminal: str, folder: str, environment: Mapping[str, str], arguments: Sequence[str]) -> None:
+    """The command, in a process whose terminal it is: the first one that the leader of a session opens."""
+    os.setsid()
+    for number in range(3):
+        os.dup2(os.open(terminal, os.O_RDWR), number)
+    streams = (open(number, mode, buffering=1) for number, mode in enumerate("rww"))  # noqa: SIM115 - to its end
+    sys.stdin, sys.stdout, sys.stderr = streams
+    os.chdir(folder)
+    os.environ.update(environment)
+    sys.argv = ["releasegate", *arguments]
+    from flows.cli import main
+
+    main()
 
 
 def _plain(raw: bytes) -> str:
