@@ -15,13 +15,11 @@ from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed,
 from flows.cli.explained_details import detailed
 from flows.cli.explained_records import documents
 from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, ReleaseArgument, WorkspaceOption, check_recipient
-from flows.cli.output import JsonOption, answer, console, progress
+from flows.cli.output import JsonOption, answer, progress
 from flows.identity import code_fact
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
-from reports.document import Paragraph
-from reports.terminal import show
 from tasks.candidate.candidate import Redaction
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
@@ -32,8 +30,7 @@ from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Beside, Decided
 from tasks.decision.explain.explain import explain as explain_decision
 from tasks.decision.explain.result import Explanation, Figures, Flip, Judgement, NoFlip, Reason, Switch, TermChange
-from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.remedies import remedies
+from tasks.decision.record import DecisionRecord
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
@@ -67,8 +64,7 @@ def explain(
     would draw.
     """
     with progress(quiet=as_json) as say:
-        at_once = None if as_json else _at_once
-        recalled, explained = explained_release(release, recipient, Workspace(workspace.resolve()), say, at_once)
+        recalled, explained = explained_release(release, recipient, Workspace(workspace.resolve()), say)
     notes = _notes(recalled)
     return answer(
         {
@@ -88,11 +84,10 @@ def explained_release(
     recipient: str | None,
     place: Workspace,
     say: Callable[[str], None],
-    at_once: Callable[[DecisionRecord], None] | None = None,
 ) -> tuple[Recalled, list[Explained]]:
     """A release as it was decided, and the explanation for a recipient, or for all of them.
 
-    `say` is called with each step, `at_once` with each record before the search begins.
+    `say` is called with each step.
     Raises BadInput if there is no such release or recipient; WorkspaceError if its data are
     not at hand as they were; TamperingFound if the bundle is not as recorded.
     """
@@ -104,23 +99,9 @@ def explained_release(
             recalled = recall(bundle, ledger, recorder)
         check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
         chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
-        if at_once is not None:
-            for record in chosen:
-                at_once(record)
         if chosen[0].dataset.rows_in > _MANY_RECORDS:
             expect_work()
         return recalled, _explained(recalled, chosen, place, say)
-
-
-def _at_once(record: DecisionRecord) -> None:
-    """Show the remedies in the record of a blocked release, since the search may take minutes."""
-    found = remedies(record) if record.decision is Verdict.BLOCKED and record.risk else ()
-    lines = [Paragraph(f"  → {sentence}", "lead") for sentence in found]
-    if lines:
-        title = Paragraph(
-            f"{record.recipient.id}: what may change it, by the record (changes are tried below)", "strong"
-        )
-        show([title, *lines, ""], console)
 
 
 def _key_file(recalled: Recalled, place: Workspace) -> Path:

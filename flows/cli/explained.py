@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from flows.cli.explained_records import told_counts
 from flows.cli.output import noted, outcome, table
+from flows.cli.remedies import recorded_remedies
 from reports.document import Block, Paragraph, lines, small
 from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
@@ -89,6 +90,8 @@ def rendered_answer(one: Explained) -> Iterator[Block]:
         yield Paragraph(explanation.fixed, "strong")
     else:
         yield from _remedies(one) if one.is_blocked else _limits(one)
+    if one.is_blocked and not any(flip.choice is Choice.DESIGN for flip in one.flips):
+        yield from recorded_remedies(record)
 
 
 def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact]]:

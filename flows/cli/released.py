@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.cli.output import ExitCode, outcome, table
+from flows.cli.remedies import recorded_remedies
 from flows.gate import Outcome
 from reports.document import Block, Paragraph, text
 from reports.record_view import RecordView
@@ -13,7 +14,6 @@ from reports.sections.answer import usefulness
 from tasks.core.canonical import digest
 from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.remedies import remedies
 from tasks.decision.standing import AWAITING_SIGNATURE, Standing
 from tasks.decision.states import State
 from tasks.request.model import Role
@@ -107,11 +107,7 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
     if record.decision is not Verdict.BLOCKED and (kept := usefulness(RecordView(record))):
         yield Paragraph(f"  {kept}", "lead")
     if record.decision is Verdict.BLOCKED:
-        for sentence in remedies(record):
-            said, _, command = sentence.partition(": releasegate ")
-            yield Paragraph(f"  → {said}:" if command else f"  → {said}", "lead")
-            if command:
-                yield f"    releasegate {command}"  # one line, to be copied
+        yield from recorded_remedies(record)
     records, small_cell = RecordCounts.of(record), record.policy.small_cell
     written = (write_result(gate, records=records, small_cell=small_cell) for gate in record.gates)
     gates = ((_mark(gate), gate.heading, *texts) for gate, texts in zip(record.gates, written, strict=True))
