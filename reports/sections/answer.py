@@ -1,7 +1,7 @@
 """The answer on the first page: what leaves, who could still find whom, what is lost, and on what that rests."""
 
 from reports import numbers
-from reports.document import Paragraph, named, said
+from reports.document import Paragraph, listed, named, said
 from reports.population import rests_on
 from reports.record_view import RecordView
 from tasks.assessments.events.facts import KnownRowsFact
@@ -136,12 +136,13 @@ def _lost_most(view: RecordView) -> str | None:
         # Where the report hides one of the two, their exact sum would disclose it.
         hidden = view.cells.breakdown(counts)[-2:] != tuple(map(numbers.integer, counts[-2:]))
         lost[field.name] = share, view.stepped_in(share) if hidden else view.share_in(share)
-    most = sorted((name for name in lost if lost[name][0] >= _WORTH_SAYING), key=lambda name: -lost[name][0])
-    if not most:
-        return None
+    gone = [name for name in lost if lost[name][0] == 1]
+    most = sorted((name for name in lost if _WORTH_SAYING <= lost[name][0] < 1), key=lambda name: -lost[name][0])
     shares = [f"{name} ({lost[name][1]})" for name in most[:_MOST_NAMED]]
-    shares[0] = f"{most[0]} (withheld for {lost[most[0]][1]} of the records)"
-    return f"Lost most: {', '.join(shares)}."
+    if most:
+        shares[0] = f"{most[0]} (withheld for {lost[most[0]][1]} of the records)"
+    nothing = f"No value of {listed(gone)} is left: every record has “*” in place of it." if gone else None
+    return said(nothing, f"Lost most: {', '.join(shares)}." if shares else None) or None
 
 
 def information_kept(view: RecordView) -> float:

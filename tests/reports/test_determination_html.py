@@ -412,6 +412,11 @@ def test_a_template_that_cannot_be_filled_stops_the_report() -> None:
         (records.approved(), (12_561, 3_000, 0, 0, 0, 17_000), "Lost most: age (withheld for 52.21% of the records)."),
         # Six more were suppressed: too few to be told, so that the share is coarse.
         (records.awaiting_review(), (12_555, 3_000, 0, 0, 0, 17_000), "age (withheld for 52.2% of the records)."),
+        (
+            records.approved(),
+            (0, 0, 0, 0, 0, 32_561),
+            "No value of age is left: every record has “*” in place of it.",
+        ),
         # Groups of any size are no loss of the whole value, and a tenth is where it begins.
         (records.approved(), (0, 29_561, 0, 0, 0, 3_000), None),
     ],
