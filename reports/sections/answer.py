@@ -38,6 +38,7 @@ def answer(view: RecordView) -> Paragraph:
             f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
             _revealing(view),
             _who(view),
+            _unknowable(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
             _lost_most(view),
             f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
@@ -96,6 +97,14 @@ def _who(view: RecordView) -> str:
         presence,
         _of_rows(view.events.known if view.events else None),
     )
+
+
+def _unknowable(view: RecordView) -> str | None:
+    """Sentence on the columns that the request declares to be known to nobody outside."""
+    names = [one.name for one in view.record.fields if one.released and one.known_probability == 0]
+    if not names:
+        return None
+    return f"The request states that nobody outside can know {named(names)}: these probabilities rest on that."
 
 
 def _beyond(view: RecordView, informed: float) -> str | None:

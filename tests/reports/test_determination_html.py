@@ -436,6 +436,20 @@ def test_the_first_page_names_the_columns_that_records_lose(
         assert (said in shown) if said else ("Lost most" not in shown)
 
 
+def test_the_first_page_names_what_nobody_outside_is_said_to_know() -> None:
+    record = records.approved()
+    name = next(field.name for field in record.fields if field.released)
+    stated = "The request states that nobody outside can know"
+    for known, expected in ((0.0, True), (0.1, False), (None, False)):
+        fields = tuple(
+            field.model_copy(update={"known_probability": known if field.name == name else 0.5})
+            for field in record.fields
+        )
+        page = texts.sections(determination_html(records.changed(record, fields=fields)))["decision"]
+        assert (f"{stated} {name}: these probabilities rest on that." in page) is expected
+        assert (stated in page) is expected
+
+
 def test_nothing_is_said_of_information_that_was_not_measured_or_is_all_kept() -> None:
     assert usefulness(RecordView(records.validation_failed())) is None
     record = records.approved()
