@@ -249,6 +249,5 @@ def _not_pooled(delivered: Delivered, why: str, alike: str) -> StageFailed:
     return StageFailed(
         f"{why}, so that the two cannot be compared",
         fix=f"{alike}; or revoke that copy, where it was never delivered or is destroyed: "
-        f"{revoking(delivered.record.release_id, delivered.record.recipient.id)}; or, to re-assess a copy, name a "
-        "population that has all of them: releasegate reassess RELEASE --under POPULATION",
+        f"{revoking(delivered.record.release_id, delivered.record.recipient.id)}",
     )
