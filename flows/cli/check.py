@@ -19,6 +19,7 @@ from flows.cli.randomness import generator_of_its_own
 from flows.policies import PolicyShelf
 from flows.workspace import Workspace, nearest_workspace
 from reports.document import Block, text
+from reports.numbers import percent
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.setting import check_risk_setting
@@ -318,10 +319,10 @@ def _population_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[s
     elif population.basis is PopulationBasis.SAMPLE:
         people = population.people(records) or records
         yield (
-            f"the file is taken to be a random sample of {records / people:.2%} of {people:,} people. Gates judge the "
-            "records of a class as its people, which are no more than in the population; only estimated.maximum_risk, "
-            "estimated.mean_risk, estimated.unique_share and singling_out.population_share rest on the size and on the "
-            "sample being random"
+            f"the file is taken to be a random sample of {percent(records / people)} of {people:,} people. Gates judge "
+            "the records of a class as its people, which are no more than in the population; only "
+            "estimated.maximum_risk, estimated.mean_risk, estimated.unique_share and singling_out.population_share "
+            "rest on the size and on the sample being random"
         )
     elif population.lacks:
         yield (

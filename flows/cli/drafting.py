@@ -228,7 +228,8 @@ class Dialogue:
         now = replace(self, stated=replace(self.stated, roles=roles))
         found = {name: one for name, one in _columns(now.draft) if one.role is Role.UNREVIEWED}
         asked.options(now._result(made))
-        now._warn(name for name, letter in made.items() if letter == _GROUPED and held[name].role is Role.SENSITIVE)
+        secret = [name for name, letter in made.items() if letter == _GROUPED and held[name].role is Role.SENSITIVE]
+        now._warn(secret, f"put {','.join(secret)}=s among the changes")
         for name in made:
             if name in found and not roles[name].withheld:
                 now = now._excused(name, found[name])
@@ -241,10 +242,13 @@ class Dialogue:
             ways.setdefault(way_of(now[name].role), []).append(name)
         return {way: ", ".join(names) for way, names in ways.items()}
 
-    def _warn(self, secret: Iterable[str]) -> None:
-        """Say what a sensitive column loses as a quasi-identifier."""
-        if names := ", ".join(secret):
-            self.asking.say(f"{names}: no longer protected as a secret; s if nobody outside knows it.")
+    def _warn(self, secret: Sequence[str], instead: str) -> None:
+        """Say what sensitive columns lose as quasi-identifiers, and how they stay sensitive."""
+        if secret:
+            self.asking.say(
+                f"{', '.join(secret)}: no longer protected as a secret. If nobody outside knows it, go back ({BACK}) "
+                f"and {instead}."
+            )
 
     def _excused(self, name: str, found: Suggestion) -> "Dialogue":
         """Ask who lets a column leave that tells of people all the same, or whether it leaves in groups."""
@@ -262,7 +266,7 @@ class Dialogue:
         if given == LEFT:
             return self
         if given == _GROUPED:
-            self._warn([name] if self.stated.roles[name] is Role.SENSITIVE else [])
+            self._warn([name] if self.stated.roles[name] is Role.SENSITIVE else [], "give a reason")
             return replace(self, stated=replace(self.stated, roles={**self.stated.roles, name: Role.QUASI}))
         because, by = line.read(given).values()
         excuse = json.dumps({"by": by, "because": because}, ensure_ascii=False)
@@ -333,7 +337,10 @@ class Dialogue:
             if self.population is None and one.size == size and one.everybody is not self._has_people
         ]
         if not sources:
-            return self._line(given, OF_DATA)
+            hint = OF_DATA.hint
+            if isinstance(size, int | float):
+                hint = hint.replace("the people are", f"the {size:,} people are, of whom the file is a sample")
+            return self._line(given, replace(OF_DATA, hint=hint))
         numbered = {str(number): source for number, source in enumerate(sources, 1)}
 
         def line(text: str) -> str:

@@ -163,14 +163,14 @@ def changes_gate(least: int) -> GateResult:
 
 def _few_changed(least: int) -> str:
     return (
-        f"Fewer than {least} people, but some, were added or removed from one copy to the next: comparing the copies "
-        "shows their records."
+        f"Fewer than {least} people, but some, are in one of the copies and not in another: they were in the data of "
+        "one only, or the gate left them out of one. Comparing the copies shows their records."
     )
 
 
 def _without_reason(reason: ChangesFact | None) -> str:
     if reason is None:
-        return "The request can say why under “changes_since”."
+        return "The request gives no reason that reviewers could accept (changes_since)."
     if not reason.applies:
         return "The release named under “changes_since” is not the last earlier copy of these people."
     return "The policy has nobody review the reason given (policy.review.required)."

@@ -10,7 +10,7 @@ from tasks.assessments.identity.facts import FieldFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.gates import AGREEMENT_IN_FORCE, EARLIER_COPIES, STAGES_FINISHED, VALIDATION_PASSED
 from tasks.decision.record import DecisionRecord, GateResult
-from tasks.request.model import NUMERIC, Measure, Role
+from tasks.request.model import NUMERIC, Measure, Role, ValueType
 
 _CONDITIONS = {
     VALIDATION_PASSED: "Correct the data, or withhold the columns that failed a check.",
@@ -62,6 +62,13 @@ def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator
                 "destroyed, its requester or an officer may revoke it, and this request, released again, is decided "
                 f"anew: {revoking(copy.release_id, copy.recipient)}"
             )
+        if beside.unexplained:
+            reviewed = "" if record.reviews_required else ", under a policy that has reviewers (policy.review.required)"
+            release_id = [one.release_id for one in beside.copies if one.shares_people][-1]
+            yield (
+                f"Or state in the request why few people differ between the copies{reviewed}, for reviewers to accept: "
+                f"“changes_since: {{release: {release_id}, because: REASON}}”."
+            )
 
 
 def _remedies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator[str]:
@@ -112,13 +119,25 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
     unstated = [one.name for one in known if one.known_probability is None and one.name not in revealing]
     ways = []
     if grouped:
-        ways.append(f"make quasi-identifiers with hierarchies of {_these(grouped, names)}")
+        ways.append(_in_groups(record, grouped, names))
     if unstated:
         ways.append(f"state “known_probability: 0” for what nobody outside can know of {_these(unstated, names)}")
     if not ids & _COMBINED:
         ways += _masked(known)
     if ways:
         yield f"Or, in place of withholding: {'; '.join(ways)}."
+
+
+def _in_groups(record: DecisionRecord, names: Sequence[str], every: Sequence[str]) -> str:
+    """Advice to generalize columns, with the terms of the first as a request takes them."""
+    first, several = names[0], len(names) > 1
+    whole = any(one.name == first and one.type == ValueType.INTEGER for one in record.fields)
+    levels = "intervals: {minimum: 0, maximum: 99, widths: [10]}" if whole else 'groups: {levels: [{"*": [a, b]}]}'
+    return (
+        f"make {_these(names, every)} {'quasi-identifiers, each' if several else 'a quasi-identifier'} with a "
+        f"hierarchy, such as “{first}: {{role: quasi-identifier, hierarchy: {{{levels}}}}}” (releasegate init drafts "
+        f"one, answered “{first}=q”)"
+    )
 
 
 def _masked(known: Sequence[FieldFact]) -> Iterator[str]:

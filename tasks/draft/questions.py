@@ -88,7 +88,8 @@ class Line:
         given = text.count(";") + 1
         if not self.needed <= given <= len(self.places):
             some = "" if self.needed == len(self.places) else f" to {len(self.places)}"
-            return f"{given} answer{'s' * (given > 1)}; expected {self.needed}{some}, with “;” between them"
+            within = ", so put a comma within one" if given > len(self.places) else ""
+            return f"{given} answer{'s' * (given > 1)}; expected {self.needed}{some}: “;” separates answers{within}"
         for number, (place, answer) in enumerate(self.read(text, decimal).items(), 1):
             found = problem_of(place, answer) if answer != "" else "empty"
             if found:
@@ -140,8 +141,9 @@ _QUESTIONS: Mapping[Location, Wording] = {
         optional=True,
     ),
     ("recipients", EVERY, "agreement", "detection_rate"): Wording(
-        "probability that such an attempt is noticed, such as 0.01",
-        "A penalty counts only where you state this: it deters nobody who is never noticed.",
+        "probability, from 0 to 1, that such an attempt is noticed; only if you know it",
+        "A penalty counts only where you state this: it deters nobody who is never noticed. A higher one lets more "
+        "detail leave.",
         optional=True,
     ),
     ("recipients", EVERY, "stakes", "benefit"): Wording(
@@ -199,8 +201,8 @@ OF_RECIPIENT = (
         2,
     ),
     Line(
-        "data use agreement: number; last day; if any, penalty for an attempt on somebody; if known, chance that it "
-        "is noticed, such as DUA-7; 2030-12-31; 2000; 0.01",
+        "data use agreement: number; last day; if any, penalty for an attempt on somebody, such as DUA-7; 2030-12-31; "
+        "2000 (fourth, only if you know it: the chance that an attempt is noticed; it lets more detail leave)",
         tuple((*_AGREEMENT, term) for term in ("id", "expires", "penalty", "detection_rate")),
         2,
     ),

@@ -178,17 +178,19 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
     kept = delivered.kept
     missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
     if missing:
+        several, names = len(missing) > 1, ", ".join(missing)
         raise _not_pooled(
             delivered,
-            f"its quasi-identifiers {', '.join(missing)} in this one too",
-            "neither the data nor the population with them",
+            f"that copy has the quasi-identifier{'s' * several} {names}, which this one has not",
+            f"declare {names} here too, as {'quasi-identifiers' if several else 'a quasi-identifier'} with a hierarchy "
+            "(a low weight has it generalized first; withheld, it cannot be compared)",
         )
     leaves = leaves_in(kept, ground.hierarchies, ground.population.codes)
-    if (leaves.max(axis=0, initial=-1) < 0).any():
+    unlike = leaves.max(axis=0, initial=-1) < 0
+    if unlike.any():
+        names = ", ".join(name for name, differs in zip(kept.hierarchies, unlike, strict=True) if differs)
         raise _not_pooled(
-            delivered,
-            "the values of its quasi-identifiers in this one too",
-            "others, such as another way to write them",
+            delivered, f"that copy and this one have no value of {names} in common", "write these values alike in both"
         )
     rows, order = delivered.rows(tuple(kept.hierarchies), kept.axis_labels)
     real = order < len(kept.people)
@@ -242,13 +244,10 @@ def _members(kept: Kept, axis: int, positions: Codes, values: Sequence[str]) -> 
     return members
 
 
-def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
+def _not_pooled(delivered: Delivered, why: str, alike: str) -> StageFailed:
+    """A copy that lacks what another can be compared by; whoever reports it names that copy."""
     return StageFailed(
-        "a release cannot be pooled with this one",
-        where=f"release {delivered.record.release_id[:12]} to {delivered.record.recipient.id}",
-        expected=expected,
-        got=got,
-        fix="release the same quasi-identifiers in both; or revoke the other copy, where it was never delivered or is "
-        f"destroyed: {revoking(delivered.record.release_id, delivered.record.recipient.id)}; or, to re-assess a copy, "
-        "name a population that has all of them: releasegate reassess RELEASE --under POPULATION",
+        f"{why}, so that the two cannot be compared",
+        fix=f"{alike}; or revoke that copy, where it was never delivered or is destroyed: "
+        f"{revoking(delivered.record.release_id, delivered.record.recipient.id)}",
     )

@@ -84,9 +84,9 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
         "no such column: group; a name, or a number from 1 to 5",
         "not clear; columns, “=” and a letter, such as 4-6,9=s 12=w",
         "not of the right form; expected 1 to 64 small letters",
-        "1 answer; expected 2, with “;” between them",
-        "1 answer; expected 2 to 4, with “;” between them",
-        "5 answers; expected 2 to 4, with “;” between them",
+        "1 answer; expected 2: “;” separates answers Who",
+        "1 answer; expected 2 to 4: “;” separates answers Data",
+        "5 answers; expected 2 to 4: “;” separates answers, so put a comma within one Data",
         "answer 1: that looks like a day; the number comes first",
         "answer 2: not a date; expected a date of the calendar as YYYY-MM-DD",
         "answer 1: not clear as a number; write it without marks",
@@ -94,6 +94,7 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
         "numbers from 1 to 5",
     ):
         assert told in words, told
+    assert "Who the 5,000 people are, of whom the file is a sample; where the data come from" in words
     assert "Traceback" not in session.shown
 
 
@@ -274,9 +275,11 @@ def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path)
         place = row % 40
         lines.append(f"v{row},{20 + place},{'FM'[row % 2]},g{place},b{place},l{place},{row * row % 3}")
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    answers = ["", "", "4-7=i", "It is public", "It is public; Dana Whitfield", "", "q", *TERMS, ""]
+    answers = ["", "", "4,5,7=i 6=s", "It is public", "It is public; Dana Whitfield", "", "q", *TERMS, ""]
     session = in_terminal(["init", "visits.csv"], answers, tmp_path)
     assert session.code == 0, session.shown
+    told = "lot: no longer protected as a secret. If nobody outside knows it, go back (<) and give a reason."
+    assert told in " ".join(session.shown.split())
     attributes = load_request(tmp_path / "request.yaml").request.attributes
     assert str(attributes["grouping"].excused) == "Dana Whitfield: It is public"
     stated = [attributes[name] for name in ("grouping", "batch", "lot", "flag")]
@@ -304,7 +307,8 @@ def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> N
     for shown in ("in groups disease", "no grouping", "? no copy", "as it is flag"):
         assert shown.split() in lines, shown
     words = " ".join(session.shown.split())
-    assert "disease: no longer protected as a secret; s if nobody outside knows it." in words
+    told = "disease: no longer protected as a secret. If nobody outside knows it, go back (<) and put disease=s"
+    assert f"{told} among the changes." in words
     assert "no reason excuses that, unless grouping has known_probability: 0" in words
     agreement = load_request(tmp_path / "request.yaml").request.recipients[0].agreement
     assert (agreement.penalty, agreement.detection_rate) == (50_000, None)

@@ -1,12 +1,16 @@
 """What would open closed gates, by the record alone."""
 
+import re
+
 import pytest
+import yaml
 
 from tasks.assessments.registry import ASSESSMENTS
-from tasks.decision.earlier_facts import EarlierCopy, EarlierFact
+from tasks.decision.earlier_facts import ChangesFact, EarlierCopy, EarlierFact
+from tasks.decision.gates import earlier_gate
 from tasks.decision.record import DecisionRecord
 from tasks.decision.remedies import remedies
-from tasks.request.model import Measure
+from tasks.request.model import Attribute, Measure
 from tests.support import records, special_records
 
 
@@ -19,6 +23,12 @@ def _closed(record: DecisionRecord, *ids: str, **fields: float | None) -> Decisi
         for one in record.fields
     )
     return records.changed(record, gates=gates, fields=known)
+
+
+def _grouped(name: str) -> str:
+    """The terms of a column of text, and how to have others drafted."""
+    terms = f'{name}: {{role: quasi-identifier, hierarchy: {{groups: {{levels: [{{"*": [a, b]}}]}}}}}}'
+    return f"“{terms}” (releasegate init drafts one, answered “{name}=q”)"
 
 
 def _beside(record: DecisionRecord) -> list[str]:
@@ -63,9 +73,10 @@ def test_numbers_are_written_as_a_request_takes_them_and_masked_ones_are_not_to_
     assert remedies(records.changed(record, fields=fields)) == (
         f"Withhold {first}, {second} (role: withheld) to open all closed gates. Cause: others are taken to know "
         "the values.",
-        "Or, in place of withholding: make quasi-identifiers with hierarchies of them; mask numbers that somebody can "
-        f"know, in large groups (“masking: [{{attributes: [{second}], method: mdav, k: 200}}]”); take a larger k for "
-        f"{first}, which is not enough as masked.",
+        f"Or, in place of withholding: make them quasi-identifiers, each with a hierarchy, such as {_grouped(first)}; "
+        "mask numbers that somebody can know, in large groups "
+        f"(“masking: [{{attributes: [{second}], method: mdav, k: 200}}]”); take a larger k for {first}, which is not "
+        "enough as masked.",
     )
 
 
@@ -79,7 +90,9 @@ def test_columns_that_raise_a_figure_are_named_and_larger_groups_only_where_thes
     first, second, *rest = remedies(records.changed(record, gates=(raised,)))
     opened = "" if larger else " to open all closed gates"
     assert first == f"Withhold futime (role: withheld){opened}. Cause: generalized values are revealed."
-    assert second == "Or, in place of withholding: make quasi-identifiers with hierarchies of futime."
+    assert second == (
+        f"Or, in place of withholding: make futime a quasi-identifier with a hierarchy, such as {_grouped('futime')}."
+    )
     assert [one.startswith("Larger groups") for one in rest] == [True] * larger
 
 
@@ -132,8 +145,8 @@ def test_one_change_takes_back_all_columns_that_close_gates_and_says_why_each_do
     assert remedies(records.changed(record, fields=fields, gates=gates)) == (
         f"Withhold {first}, {second} (role: withheld) to open all closed gates. Causes: generalized values are "
         f"revealed ({first}); others are taken to know the values ({second}).",
-        "Or, in place of withholding: make quasi-identifiers with hierarchies of them; state “known_probability: 0” "
-        f"for what nobody outside can know of {second}.",
+        f"Or, in place of withholding: make them quasi-identifiers, each with a hierarchy, such as {_grouped(first)}; "
+        f"state “known_probability: 0” for what nobody outside can know of {second}.",
     )
 
 
@@ -175,3 +188,36 @@ def test_copies_that_close_a_gate_are_named_with_the_command_that_revokes_them()
         records.changed(record, earlier=EarlierFact(figures=figures)),
     ):
         assert not any("revoke" in sentence for sentence in remedies(other))
+
+
+@pytest.mark.parametrize(("kind", "source"), [("integer", "intervals"), ("number", "groups"), ("text", "groups")])
+def test_terms_of_a_hierarchy_are_such_as_a_request_takes(kind: str, source: str) -> None:
+    record = _closed(records.blocked(), "linkage.masked_share")
+    name, *_ = _beside(record)
+    fields = tuple(one.model_copy(update={"type": kind}) for one in record.fields if one.name == name)
+    _, sentence = remedies(records.changed(record, fields=fields))
+    (terms,) = re.findall(rf"such as “({name}: .+?)” \(", sentence)
+    attribute = Attribute.model_validate(yaml.safe_load(terms)[name])
+    assert attribute.hierarchy is not None
+    assert getattr(attribute.hierarchy, source) is not None
+
+
+@pytest.mark.parametrize(
+    ("reviews", "under"), [(0, ", under a policy that has reviewers (policy.review.required)"), (1, "")]
+)
+def test_a_reason_for_few_people_names_the_last_copy_of_these_people(reviews: int, under: str) -> None:
+    copies = tuple(
+        EarlierCopy(release_id=number * 64, recipient="lab", shares_people=shares)
+        for number, shares in (("1", True), ("2", True), ("3", False))
+    )
+    reason = ChangesFact(release="1" * 64, because="A consent was withdrawn.", applies=True, reviewed=True)
+    fact = EarlierFact(copies=copies, least_class=11, few_changed=True)
+    record = records.changed(records.blocked(), earlier=fact, gates=(earlier_gate(fact),), reviews_required=reviews)
+    *_, told = remedies(record)
+    assert told == (
+        f"Or state in the request why few people differ between the copies{under}, for reviewers to accept: "
+        f"“changes_since: {{release: {'2' * 64}, because: REASON}}”."
+    )
+    explained = fact.model_copy(update={"reason": reason, "closed": ("A gate of the other copy.",)})
+    record = records.changed(record, earlier=explained, gates=(earlier_gate(explained),))
+    assert not any("changes_since" in sentence for sentence in remedies(record))

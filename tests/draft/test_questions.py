@@ -8,7 +8,7 @@ import pytest
 
 from tasks.draft.document import Given
 from tasks.draft.draft import Draft, write_draft
-from tasks.draft.questions import OF_RECIPIENT, Answers, problem_of, read_answer, words_of
+from tasks.draft.questions import EVERY, OF_RECIPIENT, Answers, Line, problem_of, read_answer, words_of
 from tasks.request.document import Location
 from tasks.request.load import load_request
 from tests.draft.test_draft import wide
@@ -134,6 +134,20 @@ def test_what_a_line_may_do_without_can_be_answered_by_none(text: str, kept: int
     agreement = OF_RECIPIENT[1].at(0)
     assert agreement.problem(text) == ""
     assert tuple(agreement.read(text)) == agreement.places[:kept]
+
+
+def test_the_example_of_an_agreement_invites_nobody_to_copy_a_chance_of_being_noticed() -> None:
+    """A chance that nobody knows would let more detail leave."""
+    (example,) = re.findall(r"such as (.+) \(fourth, only if you know it", OF_RECIPIENT[1].hint)
+    assert OF_RECIPIENT[1].at(0).problem(example) == ""
+    assert [*OF_RECIPIENT[1].at(0).read(example).values()] == ["DUA-7", "2030-12-31", 2000]
+
+
+def test_a_text_with_a_semicolon_of_its_own_is_told_that_it_separates_answers() -> None:
+    line = Line("", ((EVERY, "description"), (EVERY, "description")), 2)
+    told = "3 answers; expected 2: “;” separates answers, so put a comma within one"
+    assert line.problem("an outcome; of the trial; A. Roe") == told
+    assert line.problem("an outcome") == "1 answer; expected 2: “;” separates answers"
 
 
 def test_what_is_neither_a_penalty_nor_none_is_refused_in_these_words() -> None:

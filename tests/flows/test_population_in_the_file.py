@@ -62,7 +62,7 @@ def test_people_are_counted_in_the_file(
     world.population.unlink()
     checked = releasegate("check", world.request)
     assert checked.code == 0
-    noted = "a random sample of 1.00% of 24,000 people" if sampled else "its own population of 240 people"
+    noted = "a random sample of 1% of 24,000 people" if sampled else "its own population of 240 people"
     assert noted in " ".join((checked.out + checked.err).split())
     outcome = world.run(engine)
     (record,) = outcome.records
