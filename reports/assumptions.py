@@ -408,7 +408,7 @@ def _of_earlier(record: DecisionRecord) -> str:
 def _of_changes(fact: EarlierFact) -> str | None:
     if not fact.few_changed:
         return None
-    text = f"Fewer than {fact.least_class} people, but some, were added or removed since an earlier copy"
+    text = f"Fewer than {fact.least_class} people, but some, are in this copy or an earlier one and not in both"
     given = f": “{fact.reason.because}”" if fact.reason else ""
     return f"{text}; the request gives {f'this reason{given}' if given else 'no reason'}."
 
