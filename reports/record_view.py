@@ -47,6 +47,8 @@ class WorseFigure:
 
     figure: float
     why: str
+    alone: str
+    """Words for the figure that it is worse than."""
 
 
 @dataclass(eq=False)
@@ -153,13 +155,18 @@ class RecordView(FileView):
 
     def worse(self, measure: Measure, figure: float) -> WorseFigure | None:
         """The figure of a risk that other columns of the copy or other copies raise, where it is above ``figure``."""
-        found, columns, earlier = [], self.columns, self.record.earlier
+        found, columns, earlier, row = [], self.columns, self.record.earlier, self.gate(measure)
         if columns and measure in columns.whole_row:
             names = columns.revealing(field.name for field in self.fields(Role.QUASI))
             verb = "reveals" if len(names) == 1 else "reveal"
-            found.append(WorseFigure(columns.whole_row[measure], f"with what {listed(names)} also {verb}"))
+            why = f"with what {listed(names)} also {verb}"
+            found.append(WorseFigure(columns.whole_row[measure], why, "by the quasi-identifiers alone"))
         if earlier and measure in earlier.figures:
-            found.append(WorseFigure(earlier.figures[measure], "with other copies in the same hand"))
+            why = "with other copies in the same hand"
+            found.append(WorseFigure(earlier.figures[measure], why, "by this copy alone"))
+        pooled = row and (row.gate.measured if row.gate.alone is None else row.gate.alone)
+        if self.has_coalitions and pooled is not None:
+            found.append(WorseFigure(pooled, "in a coalition", "by this copy alone"))
         worst = max(found, key=lambda one: one.figure, default=None)
         return worst if worst and worst.figure > figure * (1 + _ROUNDING) else None
 

@@ -69,32 +69,54 @@ def _counted(view: RecordView) -> str:
 
 def _who(view: RecordView) -> str:
     """Sentences on whoever could still find somebody."""
-    risk, write = view.risk, numbers.risk
+    risk = view.risk
     informed = max(risk.transparent.maximum_risk, *(one.maximum_risk for one in risk.coalitions), 0.0)
-    repeated = None
-    if risk.sequential:
-        highest = risk.sequential.judged_in(risk.sequential.residual).maximum_risk
-        repeated = (
-            "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
-            f"{write(highest)}."
-            if highest
-            else "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is "
-            "not a risk of zero for an attacker who does not weigh costs."
-        )
     presence = None
     prosecutor = risk.residual.prosecutor.maximum
+    if worse := view.worse(Measure.PROSECUTOR_MAXIMUM, prosecutor):
+        prosecutor = worse.figure
     if prosecutor > risk.threshold and view.gate(Measure.PROSECUTOR_MAXIMUM) is None:
         presence = (
             "Whoever knows that a person is in the file may find that person's record with a probability of up to "
-            f"{write(prosecutor)}; no gate limits that."
+            f"{numbers.risk(prosecutor)}; no gate limits that."
         )
     return said(
         f"A recipient who knows the method and everybody's {view.names(Role.QUASI)} identifies a record in a single "
-        f"attempt with a probability of at most {write(informed)}.",
+        f"attempt with a probability of at most {numbers.risk(informed)}.",
         _beyond(view, informed),
-        repeated,
+        _repeated(view),
         presence,
         _of_rows(view.events.known if view.events else None),
+    )
+
+
+def _repeated(view: RecordView) -> str | None:
+    """Sentence on whoever attempts for as long as that pays, by the figure that the gate judges."""
+    risk, write = view.risk, numbers.risk
+    if risk.sequential is None:
+        return None
+    alone = risk.sequential.judged_in(risk.sequential.residual).maximum_risk
+    worse = view.worse(Measure.SEQUENTIAL_MAXIMUM, alone)
+    if worse:
+        before = f"{worse.alone} {write(alone)}" if alone else f"{worse.alone} no attempt pays"
+        return (
+            f"An attacker who makes repeated attempts for as long as they pay succeeds, {worse.why}, with a "
+            f"probability of at most {write(worse.figure)}; {before}."
+        )
+    if alone:
+        return (
+            "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
+            f"{write(alone)}."
+        )
+    attacked = max(risk.transparent.attacked_share, *(one.attacked_share for one in risk.coalitions), 0.0)
+    if attacked or view.worse(Measure.TRANSPARENT_ATTACKED, attacked):
+        return (
+            "For an attacker who also weighs the declared penalty and fees, no attempt pays at the amounts of section "
+            "3; by gain and cost of an attempt alone, some records are worth attacking."
+        )
+    return (
+        "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not a risk "
+        "of zero for an attacker who does not weigh costs."
     )
 
 
