@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports import numbers
-from reports.document import listed, named
+from reports.document import kept, listed, named
 from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
@@ -164,9 +164,10 @@ class RecordView(FileView):
         if earlier and measure in earlier.figures:
             why = "with other copies in the same hand"
             found.append(WorseFigure(earlier.figures[measure], why, "by this copy alone"))
-        pooled = row and (row.gate.measured if row.gate.alone is None else row.gate.alone)
-        if self.has_coalitions and pooled is not None:
-            found.append(WorseFigure(pooled, "in a coalition", "by this copy alone"))
+        if self.has_coalitions and row:
+            pooled = row.gate.measured if row.gate.alone is None else row.gate.alone
+            if pooled is not None:
+                found.append(WorseFigure(pooled, "in a coalition", "by this copy alone"))
         worst = max(found, key=lambda one: one.figure, default=None)
         return worst if worst and worst.figure > figure * (1 + _ROUNDING) else None
 
@@ -224,11 +225,35 @@ class RecordView(FileView):
     def left_out(self) -> tuple[str, str]:
         """Records suppressed, and missing for others' kept classes; neither discloses a small count of the other."""
         missing = self.record.decoys.missing if self.record.decoys else 0
-        suppressed = max((self.record.risk.game.suppressed_records if self.record.risk else 0) - missing, 0)
         if not missing:
-            return self.cells.count(suppressed), "0"
-        shown = self.cells.breakdown((suppressed, missing))
+            return self.cells.count(self.suppressed), "0"
+        shown = self.cells.breakdown((self.suppressed, missing))
         return shown[0], shown[1]
+
+    @property
+    def suppressed(self) -> int:
+        """Number of records suppressed, without those missing for others' kept classes; not to be shown as it is."""
+        missing = self.record.decoys.missing if self.record.decoys else 0
+        return max((self.record.risk.game.suppressed_records if self.record.risk else 0) - missing, 0)
+
+    @property
+    def suppressed_from(self) -> tuple[str, str]:
+        """Groups whose records are suppressed, and the share of the records that may be, as far as a rule states one."""
+        game = self.risk.game
+        limits = game.budget.limits if game.budget else ()
+        allowed = {one.limit / self.rows_in for one in limits if one.name == "suppressed records"}
+        least = game.budget and (game.budget.least_people or game.budget.least_records)
+        which = kept(
+            f"groups {'too small for' if least else 'beyond'} the policy's limits" if allowed else None,
+            "classes that do not meet the policy's demands" if game.k_anonymity else None,
+            f"classes of fewer than {numbers.integer(game.minimum_class_size)} records"
+            if game.minimum_class_size > 1
+            else None,
+        )
+        if game.k_anonymity:
+            allowed.add(game.k_anonymity.suppression_limit)
+        share = f"at most {numbers.percent(*allowed)} may be" if len(allowed) == len(which) == 1 else ""
+        return " or ".join(which), share
 
     def fields(self, *roles: Role) -> tuple[FieldFact, ...]:
         """Columns with one of the roles."""

@@ -4,6 +4,7 @@ from reports import numbers
 from reports.document import Paragraph, named, said
 from reports.population import rests_on
 from reports.record_view import RecordView
+from reports.smallcell import HIDDEN
 from tasks.assessments.events.facts import KnownRowsFact
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Role
@@ -36,6 +37,7 @@ def answer(view: RecordView) -> Paragraph:
         said(
             f"{records} {_counted(view)} in "
             f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
+            _left_out(view),
             _revealing(view),
             _who(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
@@ -45,6 +47,17 @@ def answer(view: RecordView) -> Paragraph:
         ),
         "lead",
     )
+
+
+def _left_out(view: RecordView) -> str | None:
+    """Sentence on suppressed records; none where their number would disclose what other copies keep."""
+    shown = view.left_out[0]
+    if shown in {"0", HIDDEN}:
+        return None
+    groups, allowed = view.suppressed_from
+    count, where = shown.replace("<", "Fewer than "), f" in {groups}" if groups else ""
+    number = "record" if shown == "1" else "records"
+    return f"{count} {number}{where} {'is' if shown == '1' else 'are'} left out{'; ' + allowed if allowed else ''}."
 
 
 def _revealing(view: RecordView) -> str | None:
