@@ -238,7 +238,7 @@ class RecordView(FileView):
 
     @property
     def suppressed_from(self) -> tuple[str, str]:
-        """Groups whose records are suppressed, and the share of the records that may be, as far as a rule states one."""
+        """Groups whose records are suppressed, and the share that may be, as far as a rule states one."""
         game = self.risk.game
         limits = game.budget.limits if game.budget else ()
         allowed = {one.limit / self.rows_in for one in limits if one.name == "suppressed records"}
