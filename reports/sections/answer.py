@@ -124,8 +124,8 @@ def _repeated(view: RecordView) -> str | None:
     attacked = max(risk.transparent.attacked_share, *(one.attacked_share for one in risk.coalitions), 0.0)
     if attacked or view.worse(Measure.TRANSPARENT_ATTACKED, attacked):
         return (
-            "For an attacker who also weighs the declared penalty and fees, no attempt pays at the amounts of section "
-            "3; by gain and cost of an attempt alone, some records are worth attacking."
+            "For an attacker who weighs all declared terms, such as a penalty, no attempt pays at the amounts of "
+            "section 3; by gain and cost of an attempt alone, some records are worth attacking."
         )
     return (
         "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not a risk "

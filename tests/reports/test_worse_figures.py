@@ -94,7 +94,7 @@ def test_no_attempt_pays_is_not_said_without_more_where_records_are_worth_a_sing
     """The sequential adversary weighs a penalty, which the gate on records worth attacking does not."""
     only = {Measure.TRANSPARENT_ATTACKED: 0.7318}
     page = shown(records.changed(records.approved(), **with_columns(only)))["decision"]
-    assert "who also weighs the declared penalty and fees, no attempt pays" in page
+    assert "who weighs all declared terms, such as a penalty, no attempt pays" in page
     assert "by gain and cost of an attempt alone, some records are worth attacking" in page
 
 
