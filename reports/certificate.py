@@ -149,6 +149,8 @@ def _columns(view: RecordView) -> Iterator[Block]:
         "column to one level by its file in “hierarchies”. The data dictionary lists the forms that occur.",
         "note",
     )
+    if view.suppressed >= view.cells.limit:
+        yield Paragraph("Records in groups too small for the releasing organization's policy are left out.", "note")
     if biased := no_random_sample(view):
         yield Paragraph(biased, "note")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports import numbers
-from reports.document import listed, named
+from reports.document import kept, listed, named
 from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
@@ -47,6 +47,8 @@ class WorseFigure:
 
     figure: float
     why: str
+    alone: str
+    """Words for the figure that it is worse than."""
 
 
 @dataclass(eq=False)
@@ -153,13 +155,19 @@ class RecordView(FileView):
 
     def worse(self, measure: Measure, figure: float) -> WorseFigure | None:
         """The figure of a risk that other columns of the copy or other copies raise, where it is above ``figure``."""
-        found, columns, earlier = [], self.columns, self.record.earlier
+        found, columns, earlier, row = [], self.columns, self.record.earlier, self.gate(measure)
         if columns and measure in columns.whole_row:
             names = columns.revealing(field.name for field in self.fields(Role.QUASI))
             verb = "reveals" if len(names) == 1 else "reveal"
-            found.append(WorseFigure(columns.whole_row[measure], f"with what {listed(names)} also {verb}"))
+            why = f"with what {listed(names)} also {verb}"
+            found.append(WorseFigure(columns.whole_row[measure], why, "by the quasi-identifiers alone"))
         if earlier and measure in earlier.figures:
-            found.append(WorseFigure(earlier.figures[measure], "with other copies in the same hand"))
+            why = "with other copies in the same hand"
+            found.append(WorseFigure(earlier.figures[measure], why, "by this copy alone"))
+        if self.has_coalitions and row:
+            pooled = row.gate.measured if row.gate.alone is None else row.gate.alone
+            if pooled is not None:
+                found.append(WorseFigure(pooled, "in a coalition", "by this copy alone"))
         worst = max(found, key=lambda one: one.figure, default=None)
         return worst if worst and worst.figure > figure * (1 + _ROUNDING) else None
 
@@ -217,11 +225,35 @@ class RecordView(FileView):
     def left_out(self) -> tuple[str, str]:
         """Records suppressed, and missing for others' kept classes; neither discloses a small count of the other."""
         missing = self.record.decoys.missing if self.record.decoys else 0
-        suppressed = max((self.record.risk.game.suppressed_records if self.record.risk else 0) - missing, 0)
         if not missing:
-            return self.cells.count(suppressed), "0"
-        shown = self.cells.breakdown((suppressed, missing))
+            return self.cells.count(self.suppressed), "0"
+        shown = self.cells.breakdown((self.suppressed, missing))
         return shown[0], shown[1]
+
+    @property
+    def suppressed(self) -> int:
+        """Number of records suppressed, without those missing for others' kept classes; not to be shown as it is."""
+        missing = self.record.decoys.missing if self.record.decoys else 0
+        return max((self.record.risk.game.suppressed_records if self.record.risk else 0) - missing, 0)
+
+    @property
+    def suppressed_from(self) -> tuple[str, str]:
+        """Groups whose records are suppressed, and the share that may be, as far as a rule states one."""
+        game = self.risk.game
+        limits = game.budget.limits if game.budget else ()
+        allowed = {one.limit / self.rows_in for one in limits if one.name == "suppressed records"}
+        least = game.budget and (game.budget.least_people or game.budget.least_records)
+        which = kept(
+            f"groups {'too small for' if least else 'beyond'} the policy's limits" if allowed else None,
+            "classes that do not meet the policy's demands" if game.k_anonymity else None,
+            f"classes of fewer than {numbers.integer(game.minimum_class_size)} records"
+            if game.minimum_class_size > 1
+            else None,
+        )
+        if game.k_anonymity:
+            allowed.add(game.k_anonymity.suppression_limit)
+        share = f"at most {numbers.percent(*allowed)} may be" if len(allowed) == len(which) == 1 else ""
+        return " or ".join(which), share
 
     def fields(self, *roles: Role) -> tuple[FieldFact, ...]:
         """Columns with one of the roles."""

@@ -4,6 +4,7 @@ from reports import numbers
 from reports.document import Paragraph, listed, named, said
 from reports.population import rests_on
 from reports.record_view import RecordView
+from reports.smallcell import HIDDEN
 from tasks.assessments.events.facts import KnownRowsFact
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Role
@@ -36,6 +37,7 @@ def answer(view: RecordView) -> Paragraph:
         said(
             f"{records} {_counted(view)} in "
             f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
+            _left_out(view),
             _revealing(view),
             _who(view),
             _unknowable(view),
@@ -46,6 +48,17 @@ def answer(view: RecordView) -> Paragraph:
         ),
         "lead",
     )
+
+
+def _left_out(view: RecordView) -> str | None:
+    """Sentence on suppressed records; none where their number would disclose what other copies keep."""
+    shown = view.left_out[0]
+    if shown in {"0", HIDDEN}:
+        return None
+    groups, allowed = view.suppressed_from
+    count, where = shown.replace("<", "Fewer than "), f" in {groups}" if groups else ""
+    number = "record" if shown == "1" else "records"
+    return f"{count} {number}{where} {'is' if shown == '1' else 'are'} left out{'; ' + allowed if allowed else ''}."
 
 
 def _revealing(view: RecordView) -> str | None:
@@ -70,30 +83,22 @@ def _counted(view: RecordView) -> str:
 
 def _who(view: RecordView) -> str:
     """Sentences on whoever could still find somebody."""
-    risk, write = view.risk, numbers.risk
+    risk = view.risk
     informed = max(risk.transparent.maximum_risk, *(one.maximum_risk for one in risk.coalitions), 0.0)
-    repeated = None
-    if risk.sequential:
-        highest = risk.sequential.judged_in(risk.sequential.residual).maximum_risk
-        repeated = (
-            "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
-            f"{write(highest)}."
-            if highest
-            else "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is "
-            "not a risk of zero for an attacker who does not weigh costs."
-        )
     presence = None
     prosecutor = risk.residual.prosecutor.maximum
+    if worse := view.worse(Measure.PROSECUTOR_MAXIMUM, prosecutor):
+        prosecutor = worse.figure
     if prosecutor > risk.threshold and view.gate(Measure.PROSECUTOR_MAXIMUM) is None:
         presence = (
             "Whoever knows that a person is in the file may find that person's record with a probability of up to "
-            f"{write(prosecutor)}; no gate limits that."
+            f"{numbers.risk(prosecutor)}; no gate limits that."
         )
     return said(
         f"A recipient who knows the method and everybody's {view.names(Role.QUASI)} identifies a record in a single "
-        f"attempt with a probability of at most {write(informed)}.",
+        f"attempt with a probability of at most {numbers.risk(informed)}.",
         _beyond(view, informed),
-        repeated,
+        _repeated(view),
         presence,
         _of_rows(view.events.known if view.events else None),
     )
@@ -105,6 +110,36 @@ def _unknowable(view: RecordView) -> str | None:
     if not names:
         return None
     return f"The request states that nobody outside can know {named(names)}: these probabilities rest on that."
+
+
+def _repeated(view: RecordView) -> str | None:
+    """Sentence on whoever attempts for as long as that pays, by the figure that the gate judges."""
+    risk, write = view.risk, numbers.risk
+    if risk.sequential is None:
+        return None
+    alone = risk.sequential.judged_in(risk.sequential.residual).maximum_risk
+    worse = view.worse(Measure.SEQUENTIAL_MAXIMUM, alone)
+    if worse:
+        before = f"{worse.alone} {write(alone)}" if alone else f"{worse.alone} no attempt pays"
+        return (
+            f"An attacker who makes repeated attempts for as long as they pay succeeds, {worse.why}, with a "
+            f"probability of at most {write(worse.figure)}; {before}."
+        )
+    if alone:
+        return (
+            "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
+            f"{write(alone)}."
+        )
+    attacked = max(risk.transparent.attacked_share, *(one.attacked_share for one in risk.coalitions), 0.0)
+    if attacked or view.worse(Measure.TRANSPARENT_ATTACKED, attacked):
+        return (
+            "For an attacker who weighs all declared terms, such as a penalty, no attempt pays at the amounts of "
+            "section 3; by gain and cost of an attempt alone, some records are worth attacking."
+        )
+    return (
+        "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not a risk "
+        "of zero for an attacker who does not weigh costs."
+    )
 
 
 def _beyond(view: RecordView, informed: float) -> str | None:

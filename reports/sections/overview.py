@@ -54,7 +54,7 @@ _STATEMENTS = {
 
 def decision(view: RecordView) -> Iterator[Block]:
     """The first page."""
-    record, blocked, sign = view.record, view.blocked, "Date, signature"
+    record, blocked = view.record, view.blocked
     yield verdict_box(record)
     if view.overridden and not blocked:
         verb = "has failed and is" if len(view.overridden) == 1 else "have failed and are"
@@ -92,20 +92,23 @@ def decision(view: RecordView) -> Iterator[Block]:
             ("Supersedes", text("release {}", digest_text(record.supersedes))) if record.supersedes else None,
         )
     )
-    need = record.reviews_required
-    yield Signatures(
-        [
-            ("Acknowledged by the expert" if blocked else "Expert", record.expert or "not named in the request", sign),
-            ("Requested by", record.requester, sign),
-            (
-                f"Reviewers required: {numbers.integer(need)}" if need else "No reviewer required by the policy",
-                "For the organization",
-                sign,
-            ),
-        ]
-    )
+    yield Signatures(_signatures(view))
     if blocked:
         yield from _after_a_block(view)
+
+
+def _signatures(view: RecordView) -> list[tuple[str, ...]]:
+    """Who signs, and as what: nobody determines or approves a release that is blocked."""
+    record, need, sign = view.record, view.record.reviews_required, "Date, signature"
+    if view.blocked:
+        expert = ("Block seen by the expert", record.expert, sign) if record.expert else None
+        return kept(("Block seen by the requester", record.requester, sign), expert)
+    reviewers = f"Reviewers required: {numbers.integer(need)}" if need else "No reviewer required by the policy"
+    return [
+        ("Expert", record.expert or "not named in the request", sign),
+        ("Requested by", record.requester, sign),
+        (reviewers, "For the organization", sign),
+    ]
 
 
 def _after_a_block(view: RecordView) -> Iterator[Block]:
@@ -179,17 +182,19 @@ def scope(view: RecordView) -> Iterator[Block]:
     compared = ""
     if decoys and decoys.collusion:
         compared = ", except for what copies of this release disclose of each other's decoys"
+    differencing = "Differencing between releases"
+    apart = "Files delivered at different times or to different recipients were not compared with each other"
+    earlier = record.earlier
+    if earlier and all(one.shares_people is not None and not one.cannot for one in earlier.copies):
+        differencing = "Differencing with copies in other hands"
+        apart = "Copies of recipients who are not taken to share with this one were not compared with its copy"
     yield f"For this release the gate {done}. A determination covers what was tested and nothing else."
     yield Table(
         "Tests that are not part of this determination",
         "Test 30 | Why, and what is not covered 70",
         kept(
             *((one.stage, one.reason) for one in not_assessed(record)),
-            (
-                "Differencing between releases",
-                "Files delivered at different times or to different recipients were not compared with each "
-                f"other{pooled}{compared}.",
-            ),
+            (differencing, f"{apart}{pooled}{compared}."),
             (
                 "Leaks of the original data",
                 "Decoys name the recipient whose copy was used. The original data hold none: a leak from them cannot "

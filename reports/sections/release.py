@@ -43,9 +43,10 @@ def context(view: RecordView) -> Iterator[Block]:
             rate = numbers.risk(agreement.detection_rate)
             rising = ", more with each attempt" if (agreement.detection_slope or 0) > 0 else ""
             detected = f", which is expected to be detected with a probability of {rate}{rising}"
+        ends = "it is taken to end with the first breach" if agreement.ends_on_breach else "no breach ends it"
         penalty = (
             f"It sets a penalty of {numbers.amount(agreement.penalty)} units for a detected attempt to identify "
-            f"somebody{detected}; the first breach {'ends it' if agreement.ends_on_breach else 'does not end it'}."
+            f"somebody{detected}; {ends}."
         )
     people = (
         f"{recipient.organisation}, recipient “{recipient.id}”, under agreement {agreement.id}, which expires on "
@@ -188,12 +189,10 @@ def _lineage(view: RecordView) -> str:
     read = "The source file was read once and coded; direct identifiers were dropped"
     if record.risk is None:
         return f"{read}; nothing was generalized or written, because the release stopped before."
-    game, suppressed, left_out = record.risk.game, view.left_out[0], ""
+    suppressed, left_out = view.left_out[0], ""
     if suppressed != "0":
-        demand = f"smaller than {numbers.integer(game.minimum_class_size)}"
-        demand = "that do not meet the policy's demands" if game.k_anonymity else demand
-        count = "some" if suppressed == HIDDEN else suppressed
-        left_out = f", and {count} records in classes {demand} were suppressed"
+        count, groups = "some" if suppressed == HIDDEN else suppressed, view.suppressed_from[0]
+        left_out = f", and {count} records{' in ' + groups if groups else ''} were suppressed"
     elsewhere = ", classes that only other recipients keep left out" if decoys and decoys.kept_per_decoy else ""
     steps = kept(
         read,

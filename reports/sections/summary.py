@@ -11,6 +11,7 @@ from reports.document import (
     Block,
     Bullets,
     Heading,
+    Paragraph,
     Table,
     lines,
     listed,
@@ -52,7 +53,7 @@ def judged(view: RecordView) -> Iterator[Block]:
     yield from columns.excused(view)
     if view.record.risk is not None:
         yield _amounts(view)
-        yield _highest_risks(view)
+        yield from _highest_risks(view)
     if not view.gates:
         yield "No gate was judged."
         return
@@ -94,7 +95,7 @@ def _amounts(view: RecordView) -> str:
     )
 
 
-def _highest_risks(view: RecordView) -> Table:
+def _highest_risks(view: RecordView) -> Iterator[Block]:
     risk, informed = view.risk, Measure.TRANSPARENT_MAXIMUM
     before, after, journalist = risk.initial.prosecutor.maximum, risk.residual, risk.initial.journalist.maximum
     rows: list[tuple[str, float, float, Measure]] = [
@@ -117,14 +118,18 @@ def _highest_risks(view: RecordView) -> Table:
         first, second = (
             risk.sequential.judged_in(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual)
         )
-        title = "a sequential adversary, who makes repeated attempts" + ("" if second else " (0: no attempt pays)")
+        title = "a sequential adversary, who makes repeated attempts"
         rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
 
+    def highest(measure: Measure) -> float:
+        return max(figure for _, _, figure, of in rows if of is measure)
+
     for row in tuple(rows):
-        _, first, _, measure = row
-        highest = max(figure for _, _, figure, of in rows if of is measure)
-        if row[2] == highest and (worse := view.worse(measure, highest)):
-            rows.insert(rows.index(row) + 1, (f"the same, {worse.why}", first, worse.figure, measure))
+        who, first, _, measure = row
+        if row[2] == highest(measure) and (worse := view.worse(measure, row[2])):
+            place = rows.index(row)
+            alone = (f"{who}, {worse.alone}", *row[1:])
+            rows[place : place + 1] = alone, (f"the same, {worse.why}", first, worse.figure, measure)
 
     def judged(figure: float, measure: Measure) -> tuple[str, str]:
         """Threshold and outcome of the gate, which judges the highest risk of its measure."""
@@ -132,15 +137,28 @@ def _highest_risks(view: RecordView) -> Table:
         if row is None:
             return DASH, small("no gate")
         threshold = numbers.risk(row.gate.threshold)
-        if figure < max(other for _, _, other, of in rows if of is measure):
+        if figure < highest(measure):
             return threshold, small("not the highest")
         return threshold, passed(yes=row.gate.passed, overridden=bool(row.gate.overridden))
 
-    return Table(
+    def unpaid(figure: float, measure: Measure) -> str:
+        return " (0: no attempt pays)" if measure is Measure.SEQUENTIAL_MAXIMUM and not figure else ""
+
+    yield Table(
         "Highest risk of a record before and after, beside the threshold of the gate that judges it",
         "As seen by 46 | before 12r | after 12r | threshold 13r | gate 17",
-        [(who, numbers.risk(one), strong(numbers.risk(two)), *judged(two, measure)) for who, one, two, measure in rows],
+        [
+            (who + unpaid(two, measure), numbers.risk(one), strong(numbers.risk(two)), *judged(two, measure))
+            for who, one, two, measure in rows
+        ],
     )
+    if highest(Measure.PROSECUTOR_MAXIMUM) > highest(informed):
+        yield Paragraph(
+            "The prosecutor's risk is one over the records of the copy that are alike: it takes as known that the "
+            "person is in the file and which of its classes is theirs. The informed recipient's is one over the people "
+            "whom a record fits, and may be lower although this recipient knows more of the method.",
+            "note",
+        )
 
 
 def loss(view: RecordView) -> Iterator[Block]:

@@ -47,10 +47,14 @@ Finding = tuple[str, str]
 
 def safe_harbor(view: RecordView) -> Iterator[Block]:
     """The checklist; kinds with one finding share a row."""
+    rests, nobody = "is to rest", "" if view.record.expert else ", though the request names no expert"
+    if view.blocked:
+        rests, nobody = "was to rest", "; it is blocked, and none is made"
     yield (
-        "Safe Harbor, 45 CFR 164.514(b)(2), removes eighteen kinds of identifier outright. This release rests on "
-        "expert determination instead, so that some kinds may be kept in a coarser form. “Declared absent” means that "
-        "nobody declared such a column and no automatic test for the kind was made; what a scan left out is named."
+        "Safe Harbor, 45 CFR 164.514(b)(2), removes eighteen kinds of identifier outright. This release "
+        f"{rests} on expert determination instead, so that some kinds may be kept in a coarser form{nobody}. “Declared "
+        "absent” means that nobody declared such a column and no automatic test for the kind was made; what a scan "
+        "left out is named."
     )
     yield Table(
         "The eighteen kinds of identifier of 45 CFR 164.514(b)(2)(i)",
@@ -158,7 +162,7 @@ def _geography(view: RecordView) -> Finding:
     if risk.game.method in _FREE_METHODS:
         return "as Safe Harbor requires", f"{_treated(fields)}. Three digits at most.{table}"
     return (
-        "by expert determination",
+        "left to expert determination",
         f"{_treated(fields)}. Safe Harbor would require three digits at most; the measured risk stands in its "
         f"place.{table}",
     )
@@ -184,7 +188,7 @@ def _dates_and_ages(view: RecordView) -> Finding:
             state = "as Safe Harbor requires"
             parts.append("Ages over 89 form one group.")
         else:
-            state = "by expert determination"
+            state = "left to expert determination"
             parts.append("The measured risk stands in place of the rule for ages over 89.")
     return state, " ".join(parts)
 
@@ -199,7 +203,8 @@ def _other(view: RecordView) -> Finding:
     if view.record.pseudonyms:
         removed += (
             f" In place of {view.names(Role.PSEUDONYM)} stand codes made with a secret key. They are derived from "
-            "these identifiers, so that they are released by expert determination and not under 45 CFR 164.514(c)."
+            "these identifiers, so that their release is left to expert determination: 45 CFR 164.514(c) does not "
+            "cover them."
         )
     unique = [
         field.name

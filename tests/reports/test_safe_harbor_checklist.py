@@ -93,7 +93,7 @@ def test_a_match_is_reported_as_found_without_a_small_count() -> None:
 @pytest.mark.parametrize(
     ("method", "state"),
     [
-        ("no-attack-partition", "by expert determination"),
+        ("no-attack-partition", "left to expert determination"),
         ("safe-harbor", "as Safe Harbor requires"),
         ("sh-friendly", "as Safe Harbor requires"),
     ],
@@ -116,7 +116,7 @@ def test_a_date_column_is_named_even_under_safe_harbor() -> None:
         field.model_copy(update={"type": "date"}) if field.name == "relationship" else field for field in record.fields
     )
     row = rows(records.changed(record, fields=fields))["C"]
-    assert row[0] == "by expert determination"
+    assert row[0] == "left to expert determination"
     assert "relationship" in row[1]
 
 
