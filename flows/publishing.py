@@ -12,14 +12,14 @@ from flows.cases import forget, pending_key
 from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, replace_undecided, supersede
 from flows.identity import check_unused
+from flows.kept_request import keep_request
 from flows.last_check import check_copies
 from flows.pipeline.run import Run
-from flows.service.queue import Queue
 from flows.workspace import Workspace
 from reports.validation_page import render_validation_page
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
-from tasks.core.files import checked, file_sha256, write_whole, written
+from tasks.core.files import checked, file_sha256, written
 from tasks.decision import bodies
 from tasks.decision.changes import Author, change
 from tasks.decision.context import DecisionContext
@@ -47,9 +47,8 @@ def publish_release(
     name, at = context.release_id, context.decided_at
     staged = workspace.staging / name
     asked, made = open_snapshot(run.snapshot, run.snapshot_sha256), finished["recipients"]
-    request, document = asked.request, Queue(workspace).document(asked.sha256)
-    if not document.is_file():  # so that the decision can be explained once the request is edited
-        write_whole(document, asked.content)
+    request = asked.request
+    keep_request(workspace, asked.sha256, asked.content)
     stored = [_recipient_files(files) for files in made.values()]
     recipients = check_copies(run, stored, {who: files["copy"] for who, files in made.items()})
     records = [files.record for files in recipients]

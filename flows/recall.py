@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.identity import read_inputs, release_id
+from flows.kept_request import kept_request
 from flows.ledger import last_body
 from flows.policies import PolicyShelf
-from flows.service.queue import Queue
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, RequestError, WorkspaceError
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.verification import DECISIONS, verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, load_request
+from tasks.request.load import LoadedRequest, load_request, request_of_bytes
 
 _PREFIX = re.compile(r"[0-9a-f]{6,64}")
 
@@ -69,7 +69,7 @@ def recall(bundle: Path, ledger: Ledger, workspace: Workspace) -> Recalled:
     """
     report = verify_bundle(bundle, ledger)
     record = next(iter(report.records.values()))
-    loaded = request_of(record, ledger, workspace)
+    loaded, edited = request_of(record, ledger, workspace)
     inputs, request = read_inputs(loaded), loaded.request
     asked = place_of_request(ledger, record.release_id)[0]
     if inputs.dataset_sha256 != record.dataset.source_sha256:
@@ -86,23 +86,24 @@ def recall(bundle: Path, ledger: Ledger, workspace: Workspace) -> Recalled:
         what = "a hierarchy or the external register" if request.external_data else "a hierarchy"
         raise _changed(asked, what, str(loaded.path), ", ".join(sorted(inputs.hierarchies)))
     recipients = [recipient.id for recipient in request.recipients if recipient.id in report.records]
-    return Recalled(
-        report.release_id, bundle, tuple(report.records[one] for one in recipients), loaded, loaded.path != asked
-    )
+    return Recalled(report.release_id, bundle, tuple(report.records[one] for one in recipients), loaded, edited)
 
 
-def request_of(record: DecisionRecord, ledger: Ledger, workspace: Workspace) -> LoadedRequest:
-    """The request of a release, as it was decided on: from its original place, or the copy that the workspace keeps.
+def request_of(record: DecisionRecord, ledger: Ledger, workspace: Workspace) -> tuple[LoadedRequest, bool]:
+    """The request of a release, as it was decided on, and whether it has changed in its place since.
+
+    Then it is the copy that the workspace keeps.
 
     Raises WorkspaceError if it is not in its place any more, BadInput if it has changed, and no copy was kept.
     """
     path, roots = place_of_request(ledger, record.release_id)
-    kept, policies = Queue(workspace).document(record.request_sha256), PolicyShelf(workspace.root)
-    for place, folders in ((path, roots), (kept, [path.parent, *roots])):
-        with suppress(RequestError, WorkspaceError):
-            loaded = load_request(place, folders, policies)
-            if loaded.sha256 == record.request_sha256:
-                return loaded
+    policies, kept = PolicyShelf(workspace.root), kept_request(workspace, record.request_sha256)
+    with suppress(RequestError, WorkspaceError):
+        loaded = load_request(path, roots, policies)
+        if loaded.sha256 == record.request_sha256:
+            return loaded, False
+    if kept is not None:
+        return request_of_bytes(kept, path, roots, policies), True
     if not path.is_file():
         raise WorkspaceError(
             "the request of this release is not where it was",

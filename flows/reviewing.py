@@ -28,6 +28,7 @@ from flows.cases import (
 )
 from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
+from flows.kept_request import kept_request
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput
 from tasks.core.people import WorkflowRole
@@ -197,10 +198,12 @@ def _decide(
 
 def _request_kept(release: OpenRelease, case: ReleaseCase) -> ReleaseRequest:
     """The request as it was decided on; the file itself may have changed since."""
-    from flows.delivered import read_kept  # noqa: PLC0415  imports all assessments
+    content = kept_request(release.workspace, case.record.request_sha256)
+    if content is None:  # decided by an earlier version, which kept it with the copy alone
+        from flows.delivered import read_kept  # noqa: PLC0415  imports all assessments
 
-    kept = read_kept(release.workspace, release.release_id, case.recipient)
-    return request_of_bytes(kept.request, Path("request.yaml")).request
+        content = read_kept(release.workspace, release.release_id, case.recipient).request
+    return request_of_bytes(content, Path("request.yaml")).request
 
 
 def answering(ledger: Ledger, record: DecisionRecord, stands: Standing) -> tuple[str, ...]:

@@ -195,7 +195,7 @@ def _population(
     """Tuples of the population; or none, and the reason."""
     try:
         with guarded("population"):
-            loaded = request_of(record, ledger, workspace)
+            loaded, _ = request_of(record, ledger, workspace)
             named = loaded.request.population.path
             if named is None:
                 return None, "people were counted in the file"

@@ -78,6 +78,10 @@ class Workspace:
         """Sealed material to re-assess a recipient's copy."""
         return self.private / "kept" / release_id / f"{recipient}.sealed"
 
+    def request(self, sha256: str) -> Path:
+        """Sealed request that a decision was made on."""
+        return self.private / "requests" / f"{sha256}.sealed"
+
     @property
     def reassessments(self) -> Path:
         """Folder of the re-assessments of all copies: a folder a release, and in it one a recipient."""

@@ -149,28 +149,27 @@ DEFAULT_GATES = (
     Gate(
         measure=Measure.TRANSPARENT_ATTACKED,
         at_most=0.0,
-        because="No record may be worth attacking for a recipient who knows the method.",
+        because="No record may be worth an attempt to a recipient who knows the method.",
     ),
     Gate(
         measure=Measure.SEQUENTIAL_MAXIMUM,
         at_most=0.09,
-        because="The same bound for a recipient who tries one candidate after another for as long as it pays.",
+        because="The same bound on a recipient who tries one candidate after another for as long as it pays.",
     ),
     Gate(
         measure=Measure.LINKED_MASKED,
         at_most=0.09,
-        because="The same bound on the share of people whom their numbers alone identify to an intruder who knows "
-        "the method.",
+        because="The same bound on the people whom numbers alone give away to somebody who knows the method.",
     ),
     Gate(
         measure=Measure.SINGLED_OUT_POPULATION,
         at_most=0.09,
-        because="The same bound on the share of people whom a few known columns single out in the population.",
+        because="The same bound on the people whom a few known columns single out in the population.",
     ),
     Gate(
         measure=Measure.COMBINED_EXPECTED,
         at_most=0.09,
-        because="The same bound on the expected share of a person's sensitive information that is disclosed.",
+        because="The same bound on how much of what is sensitive of a person is expected to be learned.",
     ),
     Gate(
         measure=Measure.ATTRIBUTE_DISCLOSED,
@@ -180,7 +179,7 @@ DEFAULT_GATES = (
     Gate(
         measure=Measure.COLUMNS_UNPLACED,
         at_most=0.0,
-        because="No column may reveal people, unless a named person accepts its release.",
+        because="No column is released that tells of people, unless somebody answers for it.",
     ),
 )
 
@@ -199,6 +198,6 @@ def prosecutor_gate(threshold: float) -> Gate:
     return Gate(
         measure=Measure.PROSECUTOR_MAXIMUM,
         at_most=threshold,
-        because=f"Others can know that a person is in the file (policy.presence), so a class needs at least "
+        because=f"Others can know that a person is in the file (policy.presence), which takes classes of at least "
         f"{records_for(threshold):,} records.",
     )

@@ -170,7 +170,7 @@ def test_why_a_release_is_blocked_by_its_attacks(released: World, releasegate: A
     (stronger,) = (flip for flip in told["flips"] if flip["changes"][0]["where"] == "masking[0].p")
     assert stronger["estimated"] == ["linkage.masked_share"]
 
-    shown = silent(releasegate("explain", record.release_id, *workspace))
+    shown = silent(releasegate("explain", record.release_id, *workspace, "--details"))
     assert shown.code == 0
     assert told["attacks"]["linkage.masked_share"]["title"] in " ".join(shown.out.split())
     assert "p of rank-swapping of visits" in shown.out

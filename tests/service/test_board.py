@@ -188,7 +188,14 @@ def test_a_decision_outlives_the_wish_to_cancel_it(
     """An error behind the commit is tried again, however the request was to be cancelled before it."""
     service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
     with open_ledger(service.workspace) as ledger:
-        ledger.append(Event.DECIDED, release_id=entry.id, recipient="university", actor="gate", body={}, at=NOW)
+        ledger.append(
+            Event.DECIDED,
+            release_id=entry.id,
+            recipient="university",
+            actor="gate",
+            body={"decision": "blocked"},
+            at=NOW,
+        )
 
     def behind(home: Path, results: Path) -> Any:
         service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)

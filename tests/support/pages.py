@@ -23,6 +23,7 @@ from fastapi.testclient import TestClient
 
 from flows.accounts import Accounts, Duty
 from flows.cases import pending_key
+from flows.kept_request import keep_request
 from flows.ledger import open_ledger
 from flows.signing import create_key
 from flows.web.app import create_app
@@ -40,6 +41,7 @@ from tasks.service.settings import PageSettings
 from tests.support import records
 from tests.support.determined import DATA, write_delivery
 from tests.support.enrolled import enrol_people, person_id
+from tests.support.explaining import asked
 
 NOW = datetime(2026, 3, 16, 10, 0, tzinfo=UTC)
 EARLY = NOW - timedelta(days=60)
@@ -220,7 +222,7 @@ def publish_release(
             by = DESK if event is Event.REQUESTED else "gate"
             ledger.append(event, release_id=name, recipient=recipient, actor=by, body=body, at=moment)
 
-        asked = {
+        requested = {
             "title": record.title,
             "requested_by": STEWARD,
             "request_path": "/srv/requests/request.yaml",
@@ -228,7 +230,10 @@ def publish_release(
             "dataset_sha256": record.dataset.source_sha256,
             "decoys": False,
         }
-        enter(Event.REQUESTED, asked, None, at - timedelta(minutes=4))
+        enter(Event.REQUESTED, requested, None, at - timedelta(minutes=4))
+        document = asked().model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        document["recipients"] = [document["recipients"][0] | {"id": who}]
+        keep_request(workspace, record.request_sha256, canonical_json(document))
         decided = records.changed(
             record,
             release_id=name,
