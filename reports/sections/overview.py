@@ -21,6 +21,7 @@ from reports.methods import method_text
 from reports.record_view import RecordView
 from reports.sections.answer import answer
 from reports.statements import enrolled, not_assessed, tested, verdict_box
+from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import Verdict
 from tasks.decision.remedies import remedies
 from tasks.request.model import Role
@@ -119,7 +120,8 @@ def _after_a_block(view: RecordView) -> Iterator[Block]:
         "`releasegate explain {}` tries changes and names the smallest that would pass.",
         numbers.short(record.release_id),
     )
-    yield Bullets(kept(*remedies(record), search if record.risk else None), "reasons")
+    tried = record.risk is not None and all(gate.passed for gate in record.gates if gate.id == EARLIER_COPIES)
+    yield Bullets(kept(*remedies(record), search if tried else None), "reasons")
     yield Paragraph("What was measured", "label")
     yield replace(answer(view), style="")
 

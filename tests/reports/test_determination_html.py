@@ -16,6 +16,7 @@ from reports.templating import environment, render
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import DecoyFact
+from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, NotAssessed, Review
 from tests.support import records, texts
 from tests.support.rendered import determination_html, evidence_html
@@ -524,3 +525,12 @@ def test_the_first_page_counts_the_records_that_leave_of_all_unless_few_stay(rel
     fewer = residual.model_copy(update={"prosecutor": residual.prosecutor.model_copy(update={"records": released})})
     view = RecordView(records.changed(record, risk=record.risk.model_copy(update={"residual": fewer})))
     assert answer(view).text.startswith(said)
+
+
+def test_no_search_is_promised_where_other_copies_block() -> None:
+    """`explain` tries no change of a release that copies in the same hand have blocked."""
+    record, promised = records.blocked(), "tries changes and names the smallest that would pass"
+    copies = record.gates[0].model_copy(update={"id": EARLIER_COPIES, "passed": False})
+    for gates, expected in ((record.gates, True), ((*record.gates, copies), False)):
+        page = texts.sections(determination_html(records.changed(record, gates=gates)))["decision"]
+        assert (promised in page) is expected
