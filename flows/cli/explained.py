@@ -184,7 +184,7 @@ def _remedies(one: Explained) -> Iterator[Block]:
         )
         more = len(found) - _MOST_CHANGES
         yield from noted(
-            f"{more} more {'change does' if more == 1 else 'changes do'}." if more > 0 else "",
+            f"{more} more such {'change was' if more == 1 else 'changes were'} found." if more > 0 else "",
             "Some figures of these are estimates; the next release decides."
             if any(flip.after.estimated for flip in found)
             else "",

@@ -42,12 +42,11 @@ def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> 
 
 
 def told_counts(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> dict[str, str]:
-    """The same in a few words by gate: the records, and the quasi-identifier that sets most of them apart."""
+    """The same in a few words by gate: the records, and the quasi-identifier that sets the most of them apart."""
     told = dict[str, str]()
     for one in documents(record, found):
-        rows = one.get("by_attribute", ())
-        apart = next((row["attribute"] for row in rows if row.get("attribute") and row["records"]), None)
-        most = f"; {apart} sets most of them apart" if apart else ""
+        largest = next((row for row in one.get("by_attribute", ()) if row.get("attribute")), None)
+        most = f"; set apart most by {largest['attribute']}" if largest and largest["records"] else ""
         told[one["measure"]] = one.get("reason") or f"{one['records_shown']} of {one['released_shown']} records{most}"
     return told
 

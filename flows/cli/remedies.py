@@ -1,4 +1,4 @@
-"""Changes that may open a blocked release's gates, as the terminal shows it."""
+"""Changes that may open a blocked release's gates, as the terminal shows them."""
 
 from collections.abc import Iterator
 

@@ -18,8 +18,8 @@ def attribute(view: FileView, fact: AttributeFact) -> Iterator[Block]:
     yield said(
         "Whoever knows that a person is in the file and knows the method finds the person's class, and may learn from "
         "it what its records share, without finding the record. A class discloses a value if whoever guesses it of its "
-        "records is wrong at most half as often as without the file, its share of the records is at least one fifth "
-        "above the file's, and chance does not explain it: were values "
+        "records is wrong at most half as often as by the file's share, its share of the records is at least 20 "
+        "percentage points above the file's, and chance does not explain it: were values "
         "independent of classes, some class of the file would do so with a probability of at most 1%.",
         f"{_classes(view, fact.disclosed_classes)}, with {cells.share(fact.disclosed_records / total, total)} of the "
         "records."

@@ -30,8 +30,8 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
         return
     yield said(
         "A person has a value if any row of the person has it. A class discloses a value as of attributes of people: "
-        "if the error of a guess is at most half of what it is without the file, the share of its people who have it "
-        "is at least one fifth above the file's, and chance does not explain it.",
+        "if whoever guesses it is wrong at most half as often as by the file's share, the share of its people who have "
+        "it is at least 20 percentage points above the file's, and chance does not explain it.",
         f"Classes disclose values of {cells.share(fact.disclosed_people / total, total)} of the people."
         if fact.disclosed_people
         else "No class does.",

@@ -1,8 +1,8 @@
 """Values of one sensitive column that the classes of a file disclose of their records.
 
-A class discloses a value if it at least halves the error of whoever guesses the value of one of its records, raises
-the value's share by at least a fifth, and chance does not explain it. So what more than four fifths of a file have is
-never disclosed, nor what small classes share by accident.
+A class discloses a value if whoever guesses it of the class's records is wrong at most half as often as by the file's
+share, its share in the class is at least 20 percentage points above the file's, and chance does not explain it. So what
+more than four fifths of a file have is never disclosed, nor what small classes share by accident.
 Numbers and dates near each other count as one value, as in (ε, m)-anonymity (Li, Tao & Xiao 2008).
 """
 
