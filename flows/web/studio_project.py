@@ -16,6 +16,7 @@ from flows.web.site import Visitor, not_allowed, not_found, see_other
 from tasks.audit.cells import LIMIT
 from tasks.core.errors import ReleasegateError
 from tasks.request.document import MAXIMUM_BYTES
+from tasks.request.model import Role
 
 _LARGEST_FORM = 3 * MAXIMUM_BYTES
 _MOST_FIELDS = 2000
@@ -58,6 +59,12 @@ class ShownProject:
         found = self.read.trial
         return LIMIT if found is None else max(2, found.request.fewest_records)
 
+    @property
+    def unreviewed(self) -> tuple[str, ...]:
+        """Columns that will not leave because nobody has given them a role."""
+        found = self.read.trial
+        return () if found is None else found.request.with_role(Role.UNREVIEWED)
+
     def files(self) -> tuple[dict[str, FileColumn], ReleasegateError | None]:
         """Columns of the files, or the reason why they cannot be read."""
         if self.read.columns is None:
@@ -84,6 +91,7 @@ class ShownProject:
             read=self.read,
             title=str(self.read.value(("title",)) or "Draft"),
             blanks=sum(1 for one in self.read.problems if one.what in ("no value", "a missing key")),
+            unreviewed=len(self.unreviewed),
             **context,
         )
 

@@ -134,7 +134,7 @@ class TestSequential:
         assert "✗ Blocked" in page
         rows = sections_found["judged"]
         assert "a sequential adversary, who makes repeated attempts 0.99 0.99 0.09 ✗ failed" in rows
-        assert "a recipient who also knows how the file was made 1 0.01333 0.09 ✓ passed" in rows
+        assert "an informed recipient, who also knows how the file was made 1 0.01333 0.09 ✓ passed" in rows
 
     def test_the_external_data_are_a_register_or_the_population(self) -> None:
         record = records.approved()

@@ -218,6 +218,9 @@ def test_answers_complete_the_request_and_figures_follow(studio: StudioVisitor, 
     assert "The request is complete." in page
     assert "of the information kept" in page
     assert ": # fill in" not in document(studio, place)
+    assert "The request is complete. 1 column is withheld: no role is chosen yet." in page
+    reviewed = words(studio.post(f"{place}/columns", {"role.5": "withheld"}))
+    assert "The request is complete. Download the request" in reviewed
 
 
 def test_a_mistake_stands_at_its_field(studio: StudioVisitor, place: str) -> None:
