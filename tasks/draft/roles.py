@@ -232,20 +232,23 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "card beneficiary photo fingerprint username login uuid guid serial device latitude longitude lat lon "
         "geocode nachname vorname telefon adresse straße strasse anschrift prénom prenom nombre apellido "
         "apellidos teléfono "
-        "telefono adresse dirección direccion"
+        "telefono adresse dirección direccion achternaam voornaam adres telefoon cognome indirizzo sobrenome endereço "
+        "telefone efternamn förnamn personnummer adress etternavn fornavn efternavn bsn nif"
     ),
-    Theme.AGE: _words("age ages alter lebensalter âge edad"),
-    Theme.ZIP: _words("zip zipcode zcta postcode postal postalcode plz postleitzahl"),
+    Theme.AGE: _words("age ages alter lebensalter âge edad leeftijd età idade ålder alder"),
+    Theme.ZIP: _words("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr"),
     Theme.PLACE: _words(
         "city town village county municipality district region place location residence fips tract hospital "
         "clinic facility site ward provider residency resides urban rural metro metropolitan "
         "ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
-        "ville commune département departement région hôpital hopital ciudad municipio provincia"
+        "ville commune département departement région hôpital hopital ciudad municipio provincia "
+        "woonplaats gemeente comune città regione município concelho kommun kommune län fylke"
     ),
     Theme.DATE: _words(
         "birth birthday birthdate born dob yob yrbth yrdth date day month year time timestamp admission "
         "admitted discharge discharged visit death dod deceased days weeks months geburtsdatum geburtstag geburtsjahr "
-        "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha"
+        "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha "
+        "geboortedatum nascita nascimento födelsedatum födelseår fødselsdato fødselsår dato"
     ),
     Theme.PERSON: _words(
         "sex gender race ethnicity ethnic nationality nation country continent state citizenship citizen native origin "
@@ -253,8 +256,10 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "children kids relationship household family education educ schooling degree school occupation job profession "
         "employer employment work workclass industry veteran military height geschlecht nationalität "
         "staatsangehörigkeit familienstand konfession sprache schulabschluss bildung beruf kinder größe sexe "
-        "nationalité profession langue "
-        "sexo nacionalidad profesión idioma"
+        "nationalité profession langue civil origine ethnie personnes enfants emploi métier logement "
+        "sexo nacionalidad profesión idioma origen "
+        "geslacht nationaliteit opleiding beroep sesso nazionalità istruzione professione nacionalidade escolaridade "
+        "profissão kön kjønn køn civilstånd sivilstand civilstand utbildning utdanning uddannelse yrke erhverv"
     ),
     Theme.PRIVATE: _words(
         "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication "
@@ -264,22 +269,25 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "orientation crime arrest conviction grade score followup survival cd4 cd8 hba1c glucose cholesterol "
         "creatinine hemoglobin haemoglobin amount cost costs charge charges price payment revenue "
         "diagnose erkrankung krankheit hauptdiagnose nebendiagnose kosten gewicht "
-        "medikament behandlung einkommen gehalt diagnostic maladie traitement revenu salaire diagnóstico "
-        "enfermedad tratamiento "
-        "ingresos"
+        "medikament behandlung einkommen gehalt kredit schulden diagnostic maladie traitement revenu salaire prêt "
+        "crédit dette faillite bankruptcy diagnóstico enfermedad tratamiento ingresos "
+        "ziekte inkomen salaris malattia reddito stipendio doença rendimento salário sjukdom sykdom sygdom inkomst "
+        "inntekt indkomst lön lønn"
     ),
 }
 """Words of a column's name or label that say what it is about."""
 
 _OF_CALENDAR = _words(
     "birth birthday birthdate born dob yob yrbth yrdth date day month year geburtsdatum geburtstag geburtsjahr "
-    "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha"
+    "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha "
+    "geboortedatum nascita nascimento födelsedatum födelseår fødselsdato fødselsår dato"
 )
 """Words of dates whose parts are numbers as well."""
 
 _SPECIAL = _words(
     "race ethnicity ethnic nationality nation citizenship citizen native origin tribe religion faith nationalität "
-    "staatsangehörigkeit konfession nationalité nacionalidad"
+    "staatsangehörigkeit konfession nationalité origine ethnie nacionalidad origen "
+    "nationaliteit nazionalità nacionalidade"
 )
 """Words of the kinds of personal data that GDPR, article 9, names, or that tell them."""
 

@@ -241,6 +241,14 @@ AMOUNTS = [f"{number % 60}.75" for number in range(100)]
         ("age", [None] * 100, Role.DIRECT, Theme.AGE),
         ("sample.yr", ["1995", "2003"] * 50, Role.QUASI, Theme.DATE),
         ("grams", [str(1800 + number) for number in range(100)], Role.DIRECT, None),
+        ("état_civil", FEW, Role.QUASI, Theme.PERSON),
+        ("personnes_à_charge", FEW, Role.QUASI, Theme.PERSON),
+        ("revenu_mensuel", SOME, Role.SENSITIVE, Theme.PRIVATE),
+        ("leeftijd", SOME, Role.QUASI, Theme.AGE),
+        ("fødselsår", ["1987", "2004"] * 50, Role.QUASI, Theme.DATE),
+        ("kön", FEW, Role.QUASI, Theme.PERSON),
+        ("inntekt", SOME, Role.SENSITIVE, Theme.PRIVATE),
+        ("comune", SOME, Role.QUASI, Theme.PLACE),
     ],
 )  # fmt: skip
 def test_roles_by_name_and_form(name: str, values: list[str | None], role: Role, theme: Theme | None) -> None:
