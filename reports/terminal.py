@@ -26,7 +26,7 @@ _STYLES = {
 }
 """Styles of verdicts, paragraphs and inline elements."""
 _TAG = re.compile(r'<(/?)(\w+)(?: class="(\w+)")?[^>]*>')
-_MANY_COLUMNS, _FIGURES = 6, 0.75
+_MANY_COLUMNS, _FIGURES, _SHORT = 6, 0.75, len("✓ passed")
 
 
 def styled(text: str, style: str = "") -> Text:
@@ -79,13 +79,19 @@ def _grid(block: Facts | Table, console: Console) -> Grid:
     for row in (row for rows in groups for row in rows):
         grid.add_row(*map(styled, row))
     if console.measure(grid).maximum >= console.width:
-        _narrow([column for column in grid.columns if column.justify == "right"], console)
-        _keep_words([column for column in grid.columns if column.justify == "left"], grid, console)
+        words = [column for column in grid.columns if column.justify == "left"]
+        longest = sum(_size(column, console).minimum for column in words)
+        room = console.width - longest - grid.padding[1] * (len(grid.columns) - 1)
+        _narrow([column for column in grid.columns if column.justify == "right"], console, room)
+        _keep_words(words, grid, console)
     return grid
 
 
-def _narrow(figures: Sequence[Column], console: Console) -> None:
-    """Break titles of figures between words, and figures only where too little is left for the words beside them."""
+def _narrow(figures: Sequence[Column], console: Console, room: int) -> None:
+    """Break titles of figures between words, and figures only where too little is left for the words beside them.
+
+    ``room`` is left for the figures where no word is broken.
+    """
     titles = [console.measure(column.header).minimum for column in figures]
     cells = [[console.measure(cell) for cell in column.cells] for column in figures]
     for sizes in (
@@ -93,7 +99,7 @@ def _narrow(figures: Sequence[Column], console: Console) -> None:
         [[one.minimum for one in column] for column in cells],
     ):
         widths = [max(title, *column) for title, column in zip(titles, sizes, strict=True)]
-        if sum(widths) <= _FIGURES * console.width:
+        if sum(widths) <= min(_FIGURES * console.width, room):
             for column, width in zip(figures, widths, strict=True):
                 column.width = width
             return
@@ -104,19 +110,22 @@ def _keep_words(columns: Sequence[Column], grid: Grid, console: Console) -> None
 
     Those that need least get it first.
     """
-    drawn = zip(grid.columns, grid._calculate_column_widths(console, console.options), strict=True)
+    gap = grid.padding[1]
+    *before, last = grid._calculate_column_widths(console, console.options)
+    drawn = zip(grid.columns, [*(width - gap for width in before), last], strict=True)
     if all(width >= _size(one, console).minimum for one, width in drawn if one.justify == "left"):
         return
     sizes = sorted(((_size(column, console), column) for column in columns), key=lambda one: one[0].span)
     others = [column for column in grid.columns if column not in columns]
     taken = sum(column.width or _size(column, console).maximum for column in others)
-    left = console.width - taken - grid.padding[1] * len(grid.columns) - sum(size.minimum for size, _ in sizes)
+    left = console.width - taken - gap * len(before) - sum(size.minimum for size, _ in sizes)
     for place, (size, column) in enumerate(sizes if left >= 0 else ()):
         more = min(size.span, left // (len(sizes) - place))
         column.width, left = size.minimum + more, left - more
 
 
 def _size(column: Column, console: Console) -> Measurement:
-    """The widths of a column's longest word and of its longest cell."""
+    """The widths of a column's longest word, or short cell, which stays whole, and of its longest cell."""
     sizes = [console.measure(cell) for cell in (column.header, *column.cells)]
-    return Measurement(max(one.minimum for one in sizes), max(one.maximum for one in sizes))
+    whole = (one.maximum if one.maximum <= _SHORT else one.minimum for one in sizes)
+    return Measurement(max(whole), max(one.maximum for one in sizes))

@@ -106,7 +106,12 @@ def _highest_risks(view: RecordView) -> Iterator[Block]:
             Measure.PROSECUTOR_MAXIMUM,
         ),
         ("a journalist, who does not", journalist, after.journalist.maximum, Measure.JOURNALIST_MAXIMUM),
-        ("an informed recipient, who also knows how the file was made", journalist, risk.transparent.maximum_risk, informed),
+        (
+            "an informed recipient, who also knows how the file was made",
+            journalist,
+            risk.transparent.maximum_risk,
+            informed,
+        ),
     ]
     if risk.coalitions:
         worst = max(one.maximum_risk for one in risk.coalitions)

@@ -42,3 +42,27 @@ def test_a_title_may_be_wider_than_its_table() -> None:
 
 def test_a_table_of_few_words_has_no_line_of_headings() -> None:
     assert shown(Table("", "0 | 0", [("a", "b")])).split() == ["a", "b"]
+
+
+def test_keys_and_short_outcomes_stay_whole_in_eighty_columns() -> None:
+    key = "singling_out.population_share"
+    said = shown(
+        Table(
+            "Gates",
+            "Gate 44 | Then 13r | Today 13r | Allowed 16r | Gate today 14",
+            [
+                (
+                    lines("Estimated records that a few known columns single out", key),
+                    "0%",
+                    "0%",
+                    "at most 9%",
+                    "✓ passed",
+                ),
+                ("Revealing columns", "0 columns", "0 columns", "at most 0 columns", "✓ passed"),
+            ],
+        ),
+        width=80,
+    )
+    assert key in said.split()
+    assert sum(line.rstrip().endswith("✓ passed") for line in said.splitlines()) == 2
+    assert max(map(len, said.splitlines())) <= 80
