@@ -13,6 +13,7 @@ from reports.document import (
     Heading,
     Paragraph,
     Table,
+    kept,
     lines,
     listed,
     named,
@@ -30,6 +31,7 @@ from reports.sections.events import withheld_rows
 from reports.sections.overview import scope
 from reports.smallcell import HIDDEN
 from reports.statements import basis_of_amounts
+from tasks.request.gate import records_for
 from tasks.request.model import Measure, Role
 
 _DECISIVE = frozenset(
@@ -187,7 +189,7 @@ def loss(view: RecordView) -> Iterator[Block]:
         ],
     )
     if biased := no_random_sample(view):
-        yield biased
+        yield said(_demanded(view), biased)
     masked = f"{named(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
     withheld = [field.name for field in view.record.fields if not field.released]
     yield said(
@@ -199,6 +201,28 @@ def loss(view: RecordView) -> Iterator[Block]:
         f"Dates of {listed(view.dated)} leave shifted, or as days since an index event." if view.dated else None,
         "All other columns leave as they were collected. Section E13 compares analyses of both files.",
     )
+
+
+def _demanded(view: RecordView) -> str | None:
+    """Sentence on the group sizes that the gates demand; None where none of them does."""
+    recipient, write = view.record.recipient, numbers.integer
+    limits = [
+        row.gate.threshold
+        for measure in (Measure.PROSECUTOR_MAXIMUM, Measure.TRANSPARENT_MAXIMUM)
+        if (row := view.gate(measure)) and row.gate.threshold > 0
+    ]
+    pays = []
+    if view.gate(Measure.TRANSPARENT_ATTACKED) and 0 < recipient.cost < recipient.gain:
+        pays.append(f"a single attempt pays below {write(records_for(recipient.cost / recipient.gain))} people")
+    if view.gate(Measure.SEQUENTIAL_MAXIMUM) and view.sequential and (view.sequential.threshold_linked or 0) > 1:
+        pays.append(f"repeated attempts below {write(view.sequential.threshold_linked)}")
+    demands = kept(
+        f"the threshold of {numbers.risk(min(limits))} demands groups of at least {write(records_for(min(limits)))}"
+        if limits
+        else None,
+        f"at the amounts of section 3 {listed(pays)}" if pays else None,
+    )
+    return f"The gates set how coarse the copy is: {'; '.join(demands)}." if demands else None
 
 
 def _of_rows(view: RecordView) -> str | None:

@@ -135,6 +135,10 @@ class TestSequential:
         rows = sections_found["judged"]
         assert "a sequential adversary, who makes repeated attempts 0.99 0.99 0.09 ✗ failed" in rows
         assert "an informed recipient, who also knows how the file was made 1 0.01333 0.09 ✓ passed" in rows
+        assert (
+            "The gates set how coarse the copy is: the threshold of 0.09 demands groups of at least 12; at the amounts "
+            "of section 3 a single attempt pays below 75 people and repeated attempts below 76."
+        ) in sections_found["loss"]
 
     def test_the_external_data_are_a_register_or_the_population(self) -> None:
         record = records.approved()
