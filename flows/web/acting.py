@@ -126,7 +126,7 @@ def assess_again(form: PostedForm, release: CurrentRelease) -> Response:
 @router.post(f"{_PLACE}/explain")
 def explain(form: PostedForm, release: CurrentRelease) -> Response:
     """Begin to explain the decision."""
-    _check(release.may_comment, _WHO_EXPLAINS)
+    _check(release.may_have_explained, _WHO_EXPLAINS)
     return _begin(release, form, JobKind.EXPLAIN)
 
 

@@ -126,8 +126,13 @@ class ShownRelease:
 
     @property
     def may_comment(self) -> bool:
-        """Whether the visitor may comment on it and have it explained."""
+        """Whether the visitor may comment on it."""
         return self._is_requester or self.visitor.acts_as(Duty.REVIEWER, Duty.OFFICER)
+
+    @property
+    def may_have_explained(self) -> bool:
+        """Whether the visitor may have it explained, as the one person of a studio may."""
+        return self.may_comment or self.visitor.site.door is not None
 
     @property
     def may_reassess(self) -> bool:
@@ -284,7 +289,8 @@ def show(release: CurrentRelease) -> Response:
     others = [one for one in everything if one.release_id == listed.release_id and one.recipient != listed.recipient]
     logins = casting_logins(found.entries)
     record, history = found.record, [entry_view(entry, logins) for entry in found.entries]
-    kinds = (JobKind.EXPLAIN, JobKind.REASSESS) if release.may_comment else ()
+    may = {JobKind.EXPLAIN: release.may_have_explained, JobKind.REASSESS: release.may_comment}
+    kinds = [kind for kind in may if may[kind]]
     jobs = {kind.value: visitor.site.jobs.state(job_of(release, kind)) for kind in kinds}
     return release.page(
         "release.html",
