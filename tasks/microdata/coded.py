@@ -27,6 +27,7 @@ _NUMERAL = (
     f"{_MONEY}{_SPACE}{_MONEY}"
 )
 _MOSTLY_NUMERALS = 0.9
+_NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class CodedColumn:
     weights: NDArray[np.float64]
     """Sensitivity of each value, 0 to 1, that of the attribute included; 0 for a missing one; shape (n_values,)."""
     places: NDArray[np.float64] | None = None
-    """Each value as a number or instant, NaN where it is none; None for text; shape (n_values − 1,)."""
+    """Each value as a number or instant, NaN where it is none; None for text, unless it is nearly all numbers; shape
+    (n_values − 1,)."""
 
     @property
     def missing(self) -> int:
@@ -336,7 +338,14 @@ def weighed_column(
         weights[:-1] = [
             sensitivity.attribute * sensitivity.values.get(str(level), sensitivity.default) for level in levels
         ]
-    places = None if sensitivity is None or kind is ValueType.TEXT else _places(kind, levels)
+    places = None
+    if sensitivity is not None and kind is not ValueType.TEXT:
+        places = _places(kind, levels)
+    elif sensitivity is not None and len(levels):
+        # Numbers with a few words among them, such as “unknown”; what is all numbers and typed as text may be codes.
+        read = _places(ValueType.NUMBER, levels)
+        if _NEARLY_ALL <= np.isfinite(read).mean() < 1:
+            places = read
     return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights, places)
 
 

@@ -4,13 +4,15 @@ A class discloses a value if whoever guesses it of the class's records is wrong 
 share, its share in the class is at least 20 percentage points above the file's, and chance does not explain it. So what
 more than four fifths of a file have is never disclosed, nor what small classes share by accident.
 Numbers and dates near each other count as one value, as in (ε, m)-anonymity (Li, Tao & Xiao 2008).
+It also discloses few values together, one to five or those of a narrow interval, that nine tenths of its records have,
+and at most a tenth of the other records: spellings of one illness, salaries beside which a few extremes are far apart.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
+from scipy.special import bdtrc, gammaln
 
 from tasks.generalization.kanonymity.classes import ascending
 from tasks.microdata.coded import CodedColumn
@@ -28,7 +30,13 @@ NARROW = 0.1
 """Width of the intervals that count as one value, as a share of the range of the middle nine tenths of the records."""
 LEAST_WEIGHT = 0.5
 """Least sensitivity of a value that is judged."""
-_MIDDLE = (0.05, 0.95)
+FEW_VALUES = 5
+"""Most values that a class may disclose together."""
+NEARLY_ALL, HARDLY_ANY = 0.9, 0.1
+"""Least share of the class's records that have values disclosed together, and largest share of the other records."""
+_RULES = 3
+"""A value by either reading of missing ones, and values together: each takes a third of what chance may explain."""
+_MIDDLE, _NEARLY_THE_RANGE = (0.05, 0.95), (0.01, 0.99)
 _ROUNDING = 1e-12
 
 
@@ -46,6 +54,8 @@ class OrderedValues:
     """Width of the intervals; None where each value stands for itself."""
     missing: MissingReading = MissingReading.ANY_VALUE
     """Reading of missing values."""
+    farthest: Ranks | None = None
+    """First rank beyond the widest interval from each rank that may be disclosed; shape (n_values,). None for text."""
 
     @classmethod
     def of(
@@ -62,11 +72,18 @@ class OrderedValues:
         ranks, places = np.append(np.argsort(order), -1)[codes], column.places[used][order]
         held = places[ranks[ranks >= 0]]
         held = held[np.isfinite(held)]
-        low, high = np.quantile(held, _MIDDLE, method="inverted_cdf") if len(held) else (0.0, 0.0)
-        width = NARROW * float(high - low)
-        ends = np.searchsorted(places, places + width + np.abs(places) * _ROUNDING, side="right")
-        ends = np.where(np.isfinite(places), ends, np.arange(1, len(places) + 1))
-        return cls(ranks, ends, weights[order] >= LEAST_WEIGHT, width, missing)
+        alone = np.arange(1, len(places) + 1)
+
+        def within(span: tuple[float, float]) -> tuple[float, Ranks]:
+            """A tenth of what lies between two quantiles, and where intervals so wide end."""
+            low, high = np.quantile(held, span, method="inverted_cdf") if len(held) else (0.0, 0.0)
+            width = NARROW * float(high - low)
+            ends = np.searchsorted(places, places + width + np.abs(places) * _ROUNDING, side="right")
+            return width, np.where(np.isfinite(places), ends, alone)
+
+        width, ends = within(_MIDDLE)
+        _, farthest = within(_NEARLY_THE_RANGE)
+        return cls(ranks, ends, weights[order] >= LEAST_WEIGHT, width, missing, farthest)
 
 
 @dataclass(frozen=True)
@@ -100,35 +117,121 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
     -----
     Of a class of n records c have a value that a share p of the file has. The class discloses it if c/n − p is at least
     (1 − p)/2 and 1/5, and tests · P(B ≥ c) ≤ 0.01 with B binomial (n, p). Records without a value are left out of n and
-    p where it may be any value: what the others share is told of them too. Where a missing value is a group of its own
-    they count in n and p, and nothing is told of them.
+    p where it may be any value: what the others share is told of them too. They are also counted, as for a box that is
+    ticked or empty, and the worse of both readings is taken. Where a missing value is a group of its own they count in
+    n and p, and nothing is told of them. Values together are disclosed if 9/10 of the n have them, 1/10 of all others
+    at most, and the bound holds for as many sets or intervals as could be chosen. ``tests`` count three times, for the
+    three rules.
     """
     n_values, stated, n_classes = len(values.ends), values.ranks >= 0, int(classes.max(initial=-1)) + 1
-    counted = stated if values.missing is MissingReading.ANY_VALUE else np.ones(len(classes), dtype=np.bool_)
-    sizes, total = np.bincount(classes[counted], minlength=n_classes), max(int(counted.sum()), 1)
+    any_value = values.missing is MissingReading.ANY_VALUE
+    counted = stated if any_value else np.ones(len(classes), dtype=np.bool_)
     up_to = np.append(0, np.cumsum(np.bincount(values.ranks[stated], minlength=n_values)))
-    shares = (up_to[values.ends] - up_to[:-1]) / total
     stride = n_values + 1
     pairs, pair_of, counts = ascending(classes[stated] * stride + values.ranks[stated], n_classes * stride)
     of_class, rank = np.divmod(pairs, stride)
     ends = np.searchsorted(pairs, of_class * stride + values.ends[rank])
     before = np.append(0, np.cumsum(counts))
-    within, size, share = before[ends] - before[:-1], sizes[of_class], shares[rank]
-    judged = values.judged[rank]
-    rise = np.where(judged, within / size - share, 0.0)
-    discloses = judged & discloses_value(within, size, share, tests)
-    homogeneous = judged & (within == size) & is_rare_enough(share)
-    rises = np.zeros(len(sizes))
-    np.maximum.at(rises, of_class, rise)
+    within, judged = before[ends] - before[:-1], values.judged[rank]
+    discloses, homogeneous = (np.zeros(len(pairs), dtype=np.bool_) for _ in range(2))
+    rises, by_chance, largest = np.zeros(n_classes), 0.0, 0.0
+    readings = [counted, np.ones(len(classes), dtype=np.bool_)] if any_value and not stated.all() else [counted]
+    for whole in readings:
+        sizes, total = np.bincount(classes[whole], minlength=n_classes), max(int(whole.sum()), 1)
+        shares = (up_to[values.ends] - up_to[:-1]) / total
+        size, share = sizes[of_class], shares[rank]
+        discloses |= judged & discloses_value(within, size, share, _RULES * tests)
+        homogeneous |= judged & (within == size) & is_rare_enough(share)
+        np.maximum.at(rises, of_class, np.where(judged, within / size - share, 0.0))
+        largest = max(largest, float((within / size)[judged].max(initial=0.0)))
+        later = (up_to[values.ends] - up_to[1:]) / total
+        by_chance = max(by_chance, _by_chance(sizes, np.bincount(classes), shares, later, values.judged))
+    own = np.bincount(classes[counted], minlength=n_classes)[of_class]
+    together = _together(_Pairs(of_class, rank, before, up_to, own, int(counted.sum())), values, _RULES * tests)
+    telling = np.append(of_class[discloses], of_class[together > np.arange(len(together))])
     return DisclosedValues(
-        disclosed=_covered(discloses, ends, pair_of, stated) | told(classes, of_class[discloses], ~counted),
+        disclosed=_covered(discloses, ends, pair_of, stated)
+        | _covered(together > 0, together, pair_of, stated)
+        | told(classes, telling, ~counted),
         homogeneous=_covered(homogeneous, ends, pair_of, stated) | told(classes, of_class[homogeneous], ~counted),
-        largest_share=float((within / size)[judged].max(initial=0.0)),
+        largest_share=largest,
         rises=rises,
-        by_chance=_by_chance(
-            sizes, np.bincount(classes), shares, (up_to[values.ends] - up_to[1:]) / total, values.judged
-        ),
+        by_chance=by_chance,
     )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of a class and a value that occurs in it, ascending."""
+
+    of_class: Ranks
+    rank: Ranks
+    before: Ranks
+    """Records of the pairs before each, and at last of all; shape (n_pairs + 1,)."""
+    up_to: Ranks
+    """Records of the file with a value before each rank, and at last of all; shape (n_values + 1,)."""
+
+    size: Ranks
+    """Records of the class of each pair, without those left out for a missing value."""
+    total: int
+    """Records of all classes, alike."""
+
+    @property
+    def needed(self) -> Ranks:
+        """Fewest of them that have what is disclosed together."""
+        return np.ceil(NEARLY_ALL * self.size - _ROUNDING).astype(np.int64)
+
+
+def _together(pairs: _Pairs, values: OrderedValues, tests: int) -> Ranks:
+    """Where the range of pairs ends that, from each pair on, are disclosed together; 0 where none is."""
+    if not len(pairs.rank):
+        return pairs.rank
+    return (_in_a_set if values.farthest is None else _in_an_interval)(pairs, values, tests)
+
+
+def _in_a_set(pairs: _Pairs, values: OrderedValues, tests: int) -> Ranks:
+    """The most frequent values of each class, the fewest that are enough; each of them is a range."""
+    counts, held, place = np.diff(pairs.before), np.diff(pairs.up_to), np.arange(len(pairs.rank))
+    order = np.lexsort((pairs.rank, -counts, pairs.of_class))
+    first = np.searchsorted(pairs.of_class, pairs.of_class)  # of each class, whose pairs stay together
+    nth = place - first + 1
+    have, others, unjudged = (
+        np.cumsum(each[order]) - np.append(0, np.cumsum(each[order]))[first]
+        for each in (counts, held[pairs.rank], ~values.judged[pairs.rank])
+    )
+    sets = gammaln(len(held) + 1) - gammaln(nth + 1) - gammaln(len(held) - nth + 1)
+    found = (nth <= FEW_VALUES) & (have >= pairs.needed) & (unjudged == 0)
+    found &= _rarely(have, pairs.size, others, pairs.total, sets + np.log(FEW_VALUES * tests))
+    fewest = np.full(len(place), FEW_VALUES + 1)
+    np.minimum.at(fewest, first[found], nth[found])
+    chosen = np.zeros(len(place), dtype=np.bool_)
+    chosen[order] = nth <= np.where(fewest > FEW_VALUES, 0, fewest)[first]
+    return np.where(chosen, place + 1, 0)
+
+
+def _in_an_interval(pairs: _Pairs, values: OrderedValues, tests: int) -> Ranks:
+    """From each value of a class, the shortest interval with enough of its records."""
+    rank, n_values = pairs.rank, len(pairs.up_to) - 1
+    ends = np.minimum(np.searchsorted(pairs.before, pairs.before[:-1] + pairs.needed), len(rank))
+    last = ends - 1
+    have, others = pairs.before[ends] - pairs.before[:-1], pairs.up_to[rank[last] + 1] - pairs.up_to[rank]
+    unjudged = np.append(0, np.cumsum(~values.judged[rank]))
+    found = (pairs.of_class[last] == pairs.of_class) & (have >= pairs.needed) & (unjudged[ends] == unjudged[:-1])
+    found &= rank[last] < np.asarray(values.farthest)[rank]
+    tried = np.full(len(rank), np.log(n_values * (n_values + 1) / 2 * tests))
+    return np.where(found & _rarely(have, pairs.size, others, pairs.total, tried), ends, 0)
+
+
+def _rarely(within: Ranks, size: Ranks, held: Ranks, total: int, tried: Floats) -> Bools:
+    """Whether hardly any other record has what so many of a class have, and chance does not explain it.
+
+    ``held`` of all ``total`` records have it; ``tried`` is the logarithm of the number of sets that could be found.
+    """
+    share = held / max(total, 1)
+    found = (held - within <= HARDLY_ANY * (total - size) + _ROUNDING) & (within / size - share >= LEAST_RISE)
+    with np.errstate(divide="ignore"):
+        found[found] = np.log(bdtrc(within[found] - 1, size[found], share[found])) + tried[found] <= np.log(CHANCE)
+    return found
 
 
 def discloses_value(within: Ranks, size: Ranks, share: Floats, tests: int) -> Bools:

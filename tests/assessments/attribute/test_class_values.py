@@ -134,6 +134,60 @@ def test_numbers_near_each_other_are_one_value() -> None:
     assert not as_text.homogeneous.any()
 
 
+def test_a_box_that_is_ticked_or_empty_is_a_value() -> None:
+    """Ticked by all of the first class and one in ten of the others: without empty boxes everybody's value is “x”."""
+    classes = [place // 20 for place in range(400)]
+    boxes = ["x"] * 20 + [("x" if place % 10 == 0 else None) for place in range(380)]
+    found = table(classes, {"hiv": boxes}).found["hiv"]
+    assert found.disclosed.tolist() == [True] * 20 + [False] * 380
+    assert found.homogeneous[:20].all()
+    assert found.rises[0] == pytest.approx(1 - 58 / 400)
+
+
+def test_spellings_of_one_illness_are_disclosed_together() -> None:
+    """Four values, shared out among 40 records: 39 of them have one, and 12 of 360 others; an exception hides none."""
+    spellings = ["HIV+", "hiv pos", "B20", "HIV infection"]
+    rest = ["flu", "asthma", "cut", "burn", "gout", "cold"]
+    classes = [place // 40 for place in range(400)]
+    first = [spellings[place % 4] for place in range(39)] + ["flu"]
+    others = [spellings[place % 4] if place % 30 == 0 else rest[place % 6] for place in range(360)]
+    found = table(classes, {"illness": first + others}).found["illness"]
+    assert found.disclosed[:40].tolist() == [True] * 39 + [False]
+    assert not found.disclosed[40:].any()
+    six = [*(f"{place % 6}" for place in range(40)), *others]
+    assert not table(classes, {"illness": six}).disclosed.any(), "more than five values"
+    common = first + [spellings[place % 4] if place % 9 == 0 else rest[place % 6] for place in range(360)]
+    assert not table(classes, {"illness": common}).disclosed.any(), "more than one in ten of the others"
+
+
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        # Everybody of the first class owes 50,000 to 50,980, all others nothing: the middle nine tenths are 0.
+        ([50_000 + 20 * place for place in range(50)], [0] * 950),
+        # The first class earns 31,000 to 31,009; of the others one in twelve earns ten times as much.
+        (
+            [31_000 + place % 10 for place in range(50)],
+            [(300_000 if place % 12 == 0 else 20_000) + 31 * place for place in range(950)],
+        ),
+        # The same, with one code for “not stated” among ordinary amounts.
+        (
+            [22_000 + place % 10 for place in range(50)],
+            [9_999_999 if place % 15 == 0 else 15_000 + 37 * place for place in range(950)],
+        ),
+    ],
+)
+def test_an_interval_that_hardly_any_other_has_is_disclosed(first: list[int], others: list[int]) -> None:
+    classes = [0] * 50 + [1 + place // 50 for place in range(950)]
+    order = np.random.default_rng(2).permutation(950)
+    dealt = [*map(str, first), *(str(others[place]) for place in order)]
+    for name in ("number", "n with a word"):
+        values = ["unknown" if name != "number" and place == 999 else one for place, one in enumerate(dealt)]
+        assert table(classes, {name: values}).found[name].disclosed.tolist() == [True] * 50 + [False] * 950, name
+    mixed = table(classes, {"text": [*dealt[:-1], "unknown"]}).found["text"]
+    assert mixed.disclosed.tolist() == [True] * 50 + [False] * 950, "numbers with a word among them"
+
+
 def test_values_of_little_sensitivity_are_not_judged() -> None:
     classes = [place // 10 for place in range(200)]
     light = SensitivityWeights(values={"hiv": 0.49})
