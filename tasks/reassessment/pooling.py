@@ -6,8 +6,8 @@ intersection is a set of values that no level has. Here a cell is therefore what
 attribute, and each copy is laid on the population of the first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from tasks.decision.remedies import revoking
 from tasks.delivery.kept import Kept, Names
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.tuples import Counts
+from tasks.microdata.tuples import Counts, distinct_tuples
 from tasks.reassessment.population import Flags, TodaysPopulation, leaves_in, rule_on, table_of
 from tasks.reassessment.scoring import Delivered, Today
 from tasks.request.model import Measure, Recipient
@@ -176,7 +176,9 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
     read, or the values of an attribute's groups take more bytes than the limit.
     """
     kept = delivered.kept
-    missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
+    rows, order = delivered.rows(tuple(kept.hierarchies), kept.axis_labels)
+    lacking = {name for name in kept.hierarchies if name not in ground.hierarchies}
+    kept, rows, missing = without_whole(kept, rows, lacking)
     if missing:
         several, names = len(missing) > 1, ", ".join(missing)
         raise _not_pooled(
@@ -192,9 +194,69 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
         raise _not_pooled(
             delivered, f"that copy and this one have no value of {names} in common", "write these values alike in both"
         )
-    rows, order = delivered.rows(tuple(kept.hierarchies), kept.axis_labels)
     real = order < len(kept.people)
     return _laid(kept, (rows[real], kept.people[order[real]]), ground, leaves, memory_limit)
+
+
+def without_whole(kept: Kept, rows: Codes, names: Collection[str]) -> tuple[Kept, Codes, tuple[str, ...]]:
+    """A copy without those of some attributes that it has in one group of all values: as if it had never had them.
+
+    Such a group tells nobody apart, neither among the rows of the file, decoys included, nor among the people to whom
+    the rule gives a cell. An attribute stays if the rest of the rule depends on it: who knows a person's value knows
+    then to which cells of the others it leads.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_attributes)
+        Cells of the rows of the file.
+    names : collection of str
+        Attributes that are not wanted.
+
+    Returns
+    -------
+    kept, rows
+        Without them; unchanged where one has to stay.
+    stay : tuple of str
+        Names of attributes that have to stay, none where all can go.
+    """
+    trees, made, people = kept.hierarchies, kept.generalization, kept.population
+    axes = [axis for axis, name in enumerate(trees) if name not in names]
+    if len(axes) == len(trees):
+        return kept, rows, ()
+    parted = {name: tree for name, tree in trees.items() if name not in names}
+    if made.own is None or not parted:
+        return kept, rows, tuple(name for name in trees if name in names)
+    counted = np.ones(len(people), dtype=np.bool_) if made.counted is None else made.counted
+    stay = tuple(
+        name
+        for axis, (name, tree) in enumerate(trees.items())
+        if name in names
+        and not (
+            len(used := np.unique(np.concatenate([rows[:, axis], made.own[counted, axis]]))) == 1
+            and _members(kept, axis, used, tree.labels[0]).all()
+        )
+    )
+    population, place = distinct_tuples(people.codes[:, axes], list(parted.values()), people.counts)
+    rule = np.where(counted[:, None], made.own, -1)
+    _, first = np.unique(place, return_index=True)
+    if stay or (rule != rule[first][place]).any():
+        return kept, rows, stay or tuple(name for name in trees if name in names)
+    left = replace(
+        made,
+        levels=made.levels[:, axes],
+        cells=made.cells[:, axes],
+        own=made.own[first][:, axes],
+        counted=None if made.counted is None else counted[first],
+    )
+    kept = replace(
+        kept,
+        hierarchies=parted,
+        axis_labels=tuple(kept.axis_labels[axis] for axis in axes),
+        grouped=tuple(kept.grouped[axis] for axis in axes),
+        population=population,
+        generalization=left,
+    )
+    return kept, rows[:, axes], ()
 
 
 def copy_of_candidate(candidate: Candidate, kept: Kept, ground: TodaysPopulation) -> LaidCopy:

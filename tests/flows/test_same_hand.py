@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import flows.gate
@@ -19,7 +20,7 @@ from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.reassessment.record import TodaysVerdict
 from tests.support.acting import cast_vote
 from tests.support.examples import quick_and_slow
-from tests.support.world import NOW, Row, World, drawn_rows, recipient
+from tests.support.world import NOW, WHOLE_CELLS, ZIPS, Row, World, drawn_rows, recipient
 
 INFORMED = "transparent.maximum_risk"
 GATES = [{"measure": INFORMED, "at_most": 0.1, "because": "a small world"}]
@@ -238,6 +239,27 @@ def test_a_copy_without_a_quasi_identifier_of_an_earlier_one_says_what_it_needs(
     earlier = record_of(released(world, engine, 2, **weighted(zip=0.01))).earlier
     assert earlier is not None
     assert [(one.release_id, one.cannot) for one in earlier.judged] == [(first.release_id, "")]
+
+
+@pytest.mark.slow
+def test_a_column_that_was_one_group_for_everybody_may_be_left_out(world: World, engine: Any) -> None:
+    """The partition gives nobody an area; the second request names no areas, and a population that has none either."""
+    areas = {"role": "quasi-identifier", "weight": 0.001, "hierarchy": {"groups": {"levels": [{"*": [*ZIPS]}]}}}
+    terms = {"recipients": [recipient("university", stakes=FINE | {"cost": 2.6})], "policy": WHOLE_CELLS}
+    outcomes = []
+    for day, role in enumerate([areas, {"role": "withheld"}]):
+        document = json.loads(world.ask(title=f"Day {day}", **terms).read_text())
+        document["attributes"]["zip"] = role
+        world.request.write_text(json.dumps(document))
+        outcomes.append(world.run(engine, clock=lambda day=day: NOW + timedelta(days=day)))
+        counts = pd.read_csv(world.population).groupby(["age", "sex"], as_index=False)["count"].sum()
+        counts.assign(count=counts["count"] + 1).to_csv(world.population, index=False)
+    delivered = world.workspace.bundle(outcomes[0].release_id) / "delivery" / "university" / "data.csv"
+    assert set(pd.read_csv(delivered)["zip"]) == {"*"}
+    first, second = map(record_of, outcomes)
+    assert (first.decision, second.decision) == (Verdict.APPROVED, Verdict.APPROVED)
+    assert second.earlier is not None
+    assert [(one.release_id, one.cannot) for one in second.earlier.judged] == [(first.release_id, "")]
 
 
 @pytest.mark.slow
