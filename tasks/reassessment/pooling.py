@@ -79,15 +79,16 @@ class Together:
 
 
 def held_together(
-    copies: Sequence[LaidCopy], today: Today, holders: Iterable[Recipient]
+    copies: Sequence[LaidCopy], today: Today, holders: Iterable[Recipient], ground: TodaysPopulation
 ) -> tuple[dict[Measure, float], Together]:
     """Gate figures of the records of the first of some pooled copies, at the groups that are left.
 
     `today` is that of the first copy, the one in question; of `holders`, who share the copies, at least one, the worst
-    figures count. StageFailed says that the cells have too many intersections to be counted.
+    figures count. `ground` is the population that the copies are laid on, that of today or the same by more attributes
+    (``by_more_attributes``). StageFailed says that the cells have too many intersections to be counted.
     """
     policy, table = today.request.policy, table_of(today.ground, today.request)
-    population = today.ground.population
+    population = ground.population
     found = laid_together(copies, population.codes, population.counts, table.listed)
     residual = risk_view(found.records, found.people, found.records, policy.risk_threshold, policy.small_cell)
     figures: dict[Measure, float] = {}
@@ -169,6 +170,29 @@ def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[l
     return held, codes, np.bincount(place.ravel(), weights=people, minlength=len(codes)).astype(np.int64)
 
 
+def by_more_attributes(ground: TodaysPopulation, kept: Kept) -> TodaysPopulation:
+    """The population by attributes that only an earlier copy has as well, where it counted the same people.
+
+    That copy has all attributes of the population, and as many people of each combination of these. Otherwise, and
+    where a register counts people or some had no value of such an attribute, the population is returned as it is.
+    """
+    own, then = ground.hierarchies, kept.hierarchies
+    more = {name: tree for name, tree in then.items() if name not in own}
+    unclear = ground.register is not None or any(tree.missing_leaf >= 0 for tree in more.values())
+    if unclear or not more or not own.keys() <= then.keys():
+        return ground
+    leaves = {name: tree.encode(np.asarray(then[name].labels[0], dtype=object)) for name, tree in (own | more).items()}
+    codes = np.column_stack([leaves[name][codes] for name, codes in zip(then, kept.population.codes.T, strict=True)])
+    codes = codes[:, [list(then).index(name) for name in leaves]]
+    if (codes < 0).any():
+        return ground
+    trees, counts, now = own | more, kept.population.counts, ground.population
+    same, _ = distinct_tuples(codes[:, : len(own)], list(own.values()), counts)
+    if not (np.array_equal(same.keys, now.keys) and np.array_equal(same.counts, now.counts)):
+        return ground
+    return replace(ground, hierarchies=trees, population=distinct_tuples(codes, list(trees.values()), counts)[0])
+
+
 def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 2**30) -> LaidCopy:
     """A delivered copy on the population of another one.
 
@@ -183,9 +207,10 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
         several, names = len(missing) > 1, ", ".join(missing)
         raise _not_pooled(
             delivered,
-            f"that copy has the quasi-identifier{'s' * several} {names}, which this one has not",
-            f"declare {names} here too, as {'quasi-identifiers' if several else 'a quasi-identifier'} with a hierarchy "
-            "(a low weight has it generalized first; withheld, it cannot be compared)",
+            f"that copy has the quasi-identifier{'s' * several} {names}, which this one has not, and no "
+            "population was counted by the quasi-identifiers of both",
+            f"declare {names} here too, with {'hierarchies' if several else 'the hierarchy'} of that request; or take "
+            "its population and no further quasi-identifiers",
         )
     leaves = leaves_in(kept, ground.hierarchies, ground.population.codes)
     unlike = leaves.max(axis=0, initial=-1) < 0

@@ -1,4 +1,4 @@
-"""A column that is one group of all values for everybody counts as absent where copies are compared."""
+"""Columns that an earlier copy has and a later one leaves out: whole ones count as absent, others by its population."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tasks.delivery.kept import Kept
 from tasks.generalization.count_index import Generalization
-from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
+from tasks.microdata.hierarchy import MISSING, Codes, hierarchy_from_rows, with_leaf_apart
 from tasks.microdata.tuples import distinct_tuples
-from tasks.reassessment.pooling import LaidCopy, Together, copy_of, laid_together, without_whole
+from tasks.reassessment.pooling import LaidCopy, Together, by_more_attributes, copy_of, laid_together, without_whole
 from tasks.reassessment.population import TodaysPopulation
 from tasks.reassessment.scoring import Delivered
 from tasks.request.model import Method
@@ -23,6 +23,7 @@ AGE = hierarchy_from_rows("age", [[str(age), "young" if age < 2 else "old", "*"]
 SEX = hierarchy_from_rows("sex", [["F", "*"], ["M", "*"]], "sex")
 ZIP = hierarchy_from_rows("zip", [["1", "near", "*"], ["2", "near", "*"], ["3", "far", "*"]], "zip")
 TREES = {tree.name: tree for tree in (AGE, SEX, ZIP)}
+ALL = list(TREES)
 TOP = ZIP.axis_length - 1
 
 
@@ -72,37 +73,63 @@ def other_copy(ground: TodaysPopulation, tuples: Codes, names: np.ndarray, group
     return LaidCopy(members, cells.astype(np.int32), names, own.astype(np.int32))
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_groups_are_the_same_with_the_column_and_without_it(seed: int) -> None:
-    """The same two copies, of a population that has the column and of one that lacks it: the figures of each record."""
+def drawn(seed: int) -> tuple[np.random.Generator, Codes, np.ndarray]:
+    """Combinations of values of a population, and people of each."""
     draws = np.random.default_rng(seed)
     people = np.unique(np.column_stack([draws.integers(0, n, size=20) for n in (4, 2, 3)]), axis=0).astype(np.int32)
-    counts = draws.integers(1, 9, size=len(people))
+    return draws, people, draws.integers(1, 9, size=len(people))
+
+
+def both_ways(draws: np.random.Generator, kept: Kept, own: Codes, grounds: list[TodaysPopulation]) -> list[list[Any]]:
+    """Figures of the records of a copy and another of age and sex, on some populations."""
+    people = kept.population.codes
+    tuples = draws.integers(0, len(people), size=len(kept.people))
+    delivered, groups = delivered_of(kept, own[tuples]), [draws.integers(0, 2, size=size) for size in (4, 2)]
+    held = np.flatnonzero(draws.random(len(tuples)) < 0.7)
+    found = []
+    for ground in grounds:
+        copies = [copy_of(delivered, ground), other_copy(ground, people[tuples[held]], kept.people[held], groups)]
+        assert set(copies[0].members) == set(range(len(ground.hierarchies)))
+        codes, counts = ground.population.codes, ground.population.counts
+        orders = (copies, copies[::-1]) if len(held) else (copies,)
+        found.append([lines(laid_together(order, codes, counts, counts)) for order in orders])
+    return found
+
+
+NAMES = [f"person {number}".encode() for number in range(12)]
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_groups_are_the_same_with_a_whole_column_and_without_it(seed: int) -> None:
+    """The same two copies, of a population that has the column and of one that lacks it: the figures of each record."""
+    draws, people, counts = drawn(seed)
     levels = draws.integers(0, (3, 2), size=(4, 2, 2))[people[:, 0], people[:, 1]]
     whole = np.full(len(people), TOP)
     own = np.column_stack(
         [AGE.positions[people[:, 0], levels[:, 0]], SEX.positions[people[:, 1], levels[:, 1]], whole]
     ).astype(np.int32)
-    counted = (draws.random((4, 2)) < 0.8)[people[:, 0], people[:, 1]]
-    tuples = draws.integers(0, len(people), size=12)
-    names = [f"person {number}".encode() for number in range(12)]
-    kept = kept_of(people, counts, own, names, counted)
-    delivered = delivered_of(kept, own[tuples])
-    groups = [draws.integers(0, 2, size=size) for size in (4, 2)]
-    held = np.flatnonzero(draws.random(12) < 0.7)
-    if not len(held):
-        return
-    found = {}
-    for columns in (["age", "sex", "zip"], ["age", "sex"]):
-        ground = ground_of(kept, columns)
-        copies = [copy_of(delivered, ground), other_copy(ground, people[tuples[held]], kept.people[held], groups)]
-        assert set(copies[0].members) == set(range(len(columns)))
-        today = ground.population
-        found[len(columns)] = [
-            lines(laid_together(order, today.codes, today.counts, today.counts)) for order in (copies, copies[::-1])
-        ]
-    assert found[2] == found[3]
+    kept = kept_of(people, counts, own, NAMES, (draws.random((4, 2)) < 0.8)[people[:, 0], people[:, 1]])
+    with_it, without = both_ways(draws, kept, own, [ground_of(kept, names) for names in (ALL, ["age", "sex"])])
+    assert with_it == without
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_people_are_told_apart_by_a_column_that_only_the_earlier_copy_has(seed: int) -> None:
+    """Any rule, and the earlier copy's population by the attributes of both: as if it had been asked for these."""
+    draws, people, counts = drawn(seed)
+    levels = draws.integers(0, (3, 2, 3), size=people.shape)
+    own = np.column_stack(
+        [tree.positions[people[:, axis], levels[:, axis]] for axis, tree in enumerate(TREES.values())]
+    ).astype(np.int32)
+    kept = kept_of(people, counts, own, NAMES, draws.random(len(people)) < 0.8)
+    wider = by_more_attributes(ground_of(kept, ["sex", "age"]), kept)
+    assert list(wider.hierarchies) == ["sex", "age", "zip"]
+    asked = ground_of(kept, ["age", "sex"])
+    asked, wider = (by_more_attributes(asked, kept), ground_of(kept, ALL))
+    by_copy, by_request = both_ways(draws, kept, own, [asked, wider])
+    assert by_copy == by_request
 
 
 FOUR = np.array([[0, 0, 0], [0, 0, 2], [3, 0, 0], [3, 0, 2]], dtype=np.int32)
@@ -141,7 +168,7 @@ def changed(place: int, axis: int, position: int) -> Codes:
     ids=["a row has a value", "a row has a group", "the rule has a group", "ages by area", "never the whole"],
 )
 def test_a_column_that_tells_anybody_apart_stays(own: Codes, rows: Codes, stay: tuple[str, ...]) -> None:
-    """“Ages by area”: the young of one area leave without their age, so that an age shows that somebody is elsewhere."""
+    """“Ages by area”: the young of one area leave without their age, so that an age shows who is elsewhere."""
     kept = kept_of(FOUR, COUNTS, own.astype(np.int32), [b"a"], None)
     assert without_whole(kept, rows, {"sex", "zip"}) == (kept, rows, stay)
 
@@ -163,3 +190,30 @@ def test_nothing_is_left_of_a_copy_without_any_column() -> None:
     assert without_whole(kept, whole, set(TREES))[2] == ("age", "sex", "zip")
     ruleless = replace(kept, generalization=replace(kept.generalization, own=None))
     assert without_whole(ruleless, whole, {"zip"})[2] == ("zip",)
+
+
+def test_a_population_by_more_attributes_has_the_people_of_the_earlier_copy() -> None:
+    kept = kept_of(FOUR, COUNTS, BY_AGE, [b"a"], None)
+    wider = by_more_attributes(ground_of(kept, ["age"]), kept)
+    assert list(wider.hierarchies) == ALL
+    assert (wider.population.codes.tolist(), wider.population.counts.tolist()) == (FOUR.tolist(), COUNTS.tolist())
+    assert by_more_attributes(wider, kept) is wider
+
+
+@pytest.mark.parametrize("case", ["other people", "other values", "a value lacking", "another column", "a register"])
+def test_other_people_are_not_taken_for_those_of_the_earlier_copy(case: str) -> None:
+    kept = kept_of(FOUR, COUNTS, BY_AGE, [b"a"], None)
+    ground = ground_of(kept, ["age"])
+    if case == "other people":
+        kept = kept_of(FOUR, COUNTS + np.array([0, 0, 0, 1]), BY_AGE, [b"a"], None)
+    if case == "other values":
+        ages = hierarchy_from_rows("age", [["0", "*"], ["1", "*"], ["2", "*"]], "age")
+        ground = replace(ground, hierarchies={"age": ages})
+    if case == "a value lacking":
+        kept = replace(kept, hierarchies=TREES | {"zip": with_leaf_apart(ZIP, MISSING)})
+    if case == "another column":
+        people, _ = distinct_tuples(FOUR[:, [0, 1]], [AGE, SEX], COUNTS)
+        ground = replace(ground, hierarchies={"age": AGE, "race": replace(SEX, name="race")}, population=people)
+    if case == "a register":
+        ground = replace(ground, register=cast("Any", object()))
+    assert by_more_attributes(ground, kept) is ground
