@@ -33,8 +33,8 @@ from tasks.microdata.read import read_files, table_files
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
 from tasks.reassessment.one_hand import few_changed, least_class
-from tasks.reassessment.pooling import MEASURED_TOGETHER, LaidCopy, copy_of, held_together
-from tasks.reassessment.population import todays_population
+from tasks.reassessment.pooling import MEASURED_TOGETHER, LaidCopy, by_more_attributes, copy_of, held_together
+from tasks.reassessment.population import TodaysPopulation, todays_population
 from tasks.reassessment.record import (
     GateComparison,
     PooledCopies,
@@ -88,6 +88,8 @@ class CopyReassessment:
         """The request as it is judged today; the recipient of the copy comes first."""
         self.request = self.asked.request
         self.world = self._world()
+        self._ground = None if self.world is None else self.world.ground
+        """Today's population, by the attributes of further copies where it can be."""
         entries = {one.sha256: one for one in own.ledger.entries(event=Event.OVERRIDDEN)}
         found_overrides = [entries[name] for name in self.decided.overrides if name in entries]
         self.overrides = tuple(GateOverrides.of(one) for one in found_overrides if is_gate_override(one))
@@ -307,7 +309,9 @@ class CopyReassessment:
         for one in self.departures.held:
             if one.recipient in hand and one.name != self.copy.name:
                 with suppress(ReleasegateError):
-                    self._people[one.name] = read_kept(self.own.workspace, one.release_id, one.recipient).people
+                    kept = read_kept(self.own.workspace, one.release_id, one.recipient)
+                    self._people[one.name] = kept.people
+                    self._ground = self._ground and by_more_attributes(self._ground, kept)
                 named = self._people.get(one.name)
                 has_none = named is not None and not np.isin(named, self.delivered.kept.people).any()
                 (apart if has_none else sharing).append(one)
@@ -350,12 +354,12 @@ class CopyReassessment:
             releases=tuple(dict.fromkeys(one.release_id for one in copies)),
             judged=kind != "compared",
         )
-        if self.world is None:
+        if self.world is None or self._ground is None:
             return found.model_copy(update={"cannot": "the population of today cannot be read"})
         try:
-            held = [self._held(one, self.world) for one in copies]
+            held = [self._held(one, self._ground) for one in copies]
             holders = {holder.id: holder for _, holder, _ in reversed(held)}
-            figures, together = held_together([laid for laid, _, _ in held], self.world, holders.values())
+            figures, together = held_together([laid for laid, _, _ in held], self.world, holders.values(), self._ground)
         except ReleasegateError as error:
             return found.model_copy(update={"cannot": error.in_one_line()})
         decoyed = any(has_decoys for _, _, has_decoys in held)
@@ -393,7 +397,7 @@ class CopyReassessment:
                     return True
         return False
 
-    def _held(self, one: Left, world: Today) -> _Held:
+    def _held(self, one: Left, ground: TodaysPopulation) -> _Held:
         """A copy laid on today's population, once."""
         if one.name in self._laid:
             return self._laid[one.name]
@@ -403,5 +407,5 @@ class CopyReassessment:
             wait_and_settle(copy.workspace, copy.ledger, one.release_id)
             copy = replace(copy, left=one)
             holder = copy.loaded().request.recipient(one.recipient)
-        self._laid[one.name] = copy_of(copy.delivered, world.ground, memory), holder, copy.record.decoys is not None
+        self._laid[one.name] = copy_of(copy.delivered, ground, memory), holder, copy.record.decoys is not None
         return self._laid[one.name]

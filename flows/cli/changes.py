@@ -13,6 +13,7 @@ from tasks.request.model import Role
 LETTERS: Mapping[str, tuple[Role, str]] = {
     "q": (Role.QUASI, "others may know it: leaves in groups, not kept secret"),
     "s": (Role.SENSITIVE, "secret, nobody outside knows it: leaves as it is"),
+    "k": (Role.SENSITIVE, "secret, but some outside may know it, as family does: leaves as it is"),
     "i": (Role.INSENSITIVE, "harmless, nobody outside knows it: leaves as it is"),
     "w": (Role.WITHHELD, "does not leave; d if it names a person"),
     "d": (Role.DIRECT, ""),

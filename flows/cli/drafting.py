@@ -35,7 +35,7 @@ _MORE: Mapping[str, tuple[str, str]] = {
     "5": ("recipients", "another recipient"),
 }
 """Terms that are asked for only then."""
-_GROUPED = "q"
+_GROUPED, _KNOWN_TO_SOME = "q", "k"
 _AS_ENROLLED = "number of the people above, as enrolled, or others, whom another officer has to enrol"
 _SIZE, _POLICY, _PRESENCE = ("population", "size"), ("policy",), ("policy", "presence")
 _DEFAULT = "default/1"
@@ -229,7 +229,7 @@ class Dialogue:
         found = {name: one for name, one in _columns(now.draft) if one.role is Role.UNREVIEWED}
         asked.options(now._result(made))
         secret = [name for name, letter in made.items() if letter == _GROUPED and held[name].role is Role.SENSITIVE]
-        now._warn(secret, f"put {','.join(secret)}=s among the changes")
+        now._warn(secret, f"put {','.join(secret)}=s among the changes, or =k if few do")
         for name in made:
             if name in found and not roles[name].withheld:
                 now = now._excused(name, found[name])
@@ -273,12 +273,29 @@ class Dialogue:
         return replace(self, stated=replace(self.stated, excused={**self.stated.excused, name: excuse}))
 
     def _known(self, made: Mapping[str, str]) -> "Dialogue":
-        """The statements on what somebody outside knows, of columns that leave as they are."""
-        known = {
-            (*place, "known_probability"): 0
+        """The statements on what somebody outside knows, of columns that leave as they are; asks how likely some is."""
+        leaving = [
+            ((*place, "known_probability"), name, one.of_row)
             for place, name, one in _placed(self.draft)
-            if made.get(name, LEFT) in tuple(UNKNOWN) and not one.role.withheld and one.role is not Role.QUASI
-        }
+            if name in made and not one.role.withheld and one.role is not Role.QUASI
+        ]
+        known: dict[Location, Answer] = {place: 0 for place, name, _ in leaving if made[name] in tuple(UNKNOWN)}
+        some = [one for one in leaving if made[one[1]] == _KNOWN_TO_SOME]
+        known |= {place: 1 for place, _, of_row in some if of_row}  # the rows of a person are known or not
+        if people := {place: name for place, name, of_row in some if not of_row}:
+            first, *_ = people
+
+            def read(text: str) -> Answer:
+                return read_answer(first, text, self.decimal)
+
+            given = self.asking.text(
+                f"probability that somebody outside knows {', '.join(people.values())} of a person, such as 0.2; "
+                "Enter: no figure",
+                "Who knows it can find the person and learn the rest. Expected disclosure weighs that by the figure, "
+                "by 0.1 without one; singling out takes it for known in any case. At 1 it is a secret no longer.",
+                wrong=lambda text: problem_of(first, read(text)),
+            )
+            known |= {} if given == LEFT else dict.fromkeys(people, read(given))
         return replace(self, answers={**self.answers, **known})
 
     def _terms(self, draft: Draft) -> Draft:

@@ -21,7 +21,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.delivery.kept import Kept, Names, names_of
 from tasks.delivery.verification import decision_path
 from tasks.reassessment.one_hand import HeldCopy, few_changed, judged_together, least_class, worst_of
-from tasks.reassessment.pooling import copy_of, copy_of_candidate
+from tasks.reassessment.pooling import by_more_attributes, copy_of, copy_of_candidate
 from tasks.reassessment.population import TodaysPopulation
 from tasks.reassessment.scoring import Today
 from tasks.request.load import request_of_bytes
@@ -52,9 +52,14 @@ def compared(
     """
     request, prepared = candidate.request, candidate.prepared
     people = names_of(candidate.frame[request.person_id].iloc[candidate.rows], run.key)
-    ground = TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, {}, 0)
+    today = Today(request, TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, {}, 0))
     memory = request.policy.generalization.memory_limit_mb * 2**20
-    read = [_read(run.workspace, copy, people, ground, memory) for copy in copies]
+    ground, found = today.ground, list[_Read]()
+    for copy in copies:
+        earlier, kept = _found(run.workspace, copy, people)
+        found.append(earlier)
+        ground = ground if kept is None else by_more_attributes(ground, kept)
+    read = [_laid(run.workspace, *one, ground, memory) for one in zip(found, copies, strict=True)]
     figures, closed = [], list[str]()
     least, few = least_class(request), False
     held: dict[str, HeldCopy] = {}
@@ -70,7 +75,7 @@ def compared(
                 if one.recipient.id not in held:
                     held[one.recipient.id] = _to_leave(one, run.key, ground)
             others += [held[one.recipient.id] for one in beside]
-            together, worse = judged_together(held[candidate.recipient.id], others, Today(request, ground))
+            together, worse = judged_together(held[candidate.recipient.id], others, today, ground)
             figures.append(together)
             closed += worse
     return EarlierFact(
@@ -95,16 +100,24 @@ def _to_leave(candidate: Candidate, key_file: Path, ground: TodaysPopulation) ->
     return HeldCopy(recipient.id, laid, recipient, request.policy, decoyed, left=False)
 
 
-def _read(workspace: Workspace, copy: Mapping[str, str], people: Names, ground: TodaysPopulation, memory: int) -> _Read:
-    """Read an earlier copy and lay it on the population of this one, if the two share people."""
+def _found(workspace: Workspace, copy: Mapping[str, str], people: Names) -> tuple[_Read, Kept | None]:
+    """People of an earlier copy, and what was kept of it; None without people of this copy."""
     release, recipient = copy["release"], copy["recipient"]
     fact = EarlierCopy(release_id=release, recipient=recipient, shares_people=None)
-    named: Names | None = None
     try:
-        named = read_kept(workspace, release, recipient).people
-        fact = fact.model_copy(update={"shares_people": bool(np.isin(named, people).any())})
-        if not fact.shares_people:
-            return _Read(fact, named)
+        kept = read_kept(workspace, release, recipient)
+    except ReleasegateError as error:
+        return _Read(fact.model_copy(update={"cannot": error.in_one_line()})), None
+    shares = bool(np.isin(kept.people, people).any())
+    return _Read(fact.model_copy(update={"shares_people": shares}), kept.people), kept if shares else None
+
+
+def _laid(workspace: Workspace, found: _Read, copy: Mapping[str, str], ground: TodaysPopulation, memory: int) -> _Read:
+    """An earlier copy read and laid on the population of this one, if the two share people."""
+    release, recipient = copy["release"], copy["recipient"]
+    if not found.fact.shares_people:
+        return found
+    try:
         path = workspace.bundle(release) / decision_path(recipient)
         stored = checked(Artifact(path=str(path), sha256=copy["record_sha256"]))
         record = DecisionRecord.model_validate_json(stored.read_bytes())
@@ -117,9 +130,9 @@ def _read(workspace: Workspace, copy: Mapping[str, str], people: Names, ground: 
             asked.policy,
             record.decoys is not None,
         )
-        return _Read(fact, named, held, offset_scope(asked, recipient) if asked.dated else None)
+        return replace(found, held=held, offsets=offset_scope(asked, recipient) if asked.dated else None)
     except ReleasegateError as error:
-        return _Read(fact.model_copy(update={"cannot": error.in_one_line()}), named)
+        return replace(found, fact=found.fact.model_copy(update={"cannot": error.in_one_line()}))
 
 
 def _shifted_otherwise(candidate: Candidate, earlier: Sequence[_Read], siblings: Sequence[Candidate]) -> Iterator[str]:

@@ -55,7 +55,16 @@ def revoking(release_id: str, recipient: str) -> str:
 def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator[str]:
     """A sentence for each of the last earlier copies, where a gate is closed because of them."""
     beside = record.earlier or EarlierFact()
-    if any(one.id == EARLIER_COPIES or (one.id in beside.figures and _passes_alone(one)) for one in closed):
+    together = [one for one in closed if one.id in beside.figures and _passes_alone(one)]
+    if beside.judged and (together or beside.closed):
+        alone = together == [one for one in closed if one.measured is not None]
+        yield (
+            f"{'This copy alone would pass: its groups' if alone else 'Groups'} differ from those of earlier copies in "
+            "the same hand, which tells people apart. A revision has the same groups if quasi-identifiers, their "
+            "hierarchies and weights, population and recipient's terms are those of the earlier request. Leave out "
+            "other columns; to leave out what the hand has already protects nobody."
+        )
+    if together or any(one.id == EARLIER_COPIES for one in closed):
         for copy in [one for one in beside.copies if one.shares_people is not False][-_MOST_COPIES:]:
             yield (
                 f"Where the copy of release {copy.release_id[:12]} to {copy.recipient} was never delivered, or is "

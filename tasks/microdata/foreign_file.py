@@ -102,6 +102,11 @@ def _refusal(path: Path, stated: FileFormat, code: int) -> DataError:
     if code == Exit.TOO_LARGE:
         return too_large(path, "a table that does not fit")
     reasons = {
+        Exit.CATALOG: (
+            "a catalog of formats (.sas7bcat) beside the data set that can be read, or none",
+            "a damaged catalog",
+            "export the catalog again, or move it elsewhere: the draft has no labels of values then",
+        ),
         Exit.NOT_INSTALLED: (
             "the reader of this format, installed",
             "no such package",

@@ -41,6 +41,7 @@ class Exit(IntEnum):
     NO_HEADER = 12
     TOO_LARGE = 13
     DAMAGED = 14
+    CATALOG = 15
 
 
 def named_columns(names: Sequence[str]) -> list[str]:
@@ -90,9 +91,24 @@ def _statistical(kind: str, encoding: str, path: Path) -> pa.Table:
     table = pa.table(columns, names=[str(name) for name in about.column_names])
     coded = {
         name: {_text(code): str(label) for code, label in of_codes.items()}
-        for name, of_codes in about.variable_value_labels.items()
+        for name, of_codes in (_of_catalog(path, about) if kind == "sas" else about.variable_value_labels).items()
     }
     return table.replace_schema_metadata({LABELS: json.dumps(labels), VALUE_LABELS: json.dumps(coded)})
+
+
+def _of_catalog(path: Path, about: Any) -> Mapping[str, Mapping[Any, str]]:
+    """Labels of coded values from the catalog of formats beside a SAS data set: of its name, else ``formats``."""
+    import pyreadstat  # noqa: PLC0415  an extra
+
+    beside = (path.with_name(f"{name}.sas7bcat") for name in (path.stem, "formats"))
+    catalog = next((one for one in beside if one.is_file()), None)
+    if catalog is None:
+        return {}
+    try:
+        _, formats = pyreadstat.read_sas7bcat(str(catalog))
+    except Exception:  # whatever the library raises
+        raise NotRead(Exit.CATALOG) from None
+    return {name: formats.value_labels.get(used, {}) for name, used in about.variable_to_label.items()}
 
 
 def _cells(column: Any, single: bool) -> list[Any]:

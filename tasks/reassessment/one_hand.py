@@ -18,6 +18,7 @@ from tasks.decision.disclosure_rounding import downward, upward
 from tasks.decision.gates import judge_gates
 from tasks.delivery.kept import Names
 from tasks.reassessment.pooling import LaidCopy, held_together
+from tasks.reassessment.population import TodaysPopulation
 from tasks.reassessment.scoring import Today
 from tasks.request.model import LARGER_IS_BETTER, Measure, Policy, Recipient, ReleaseRequest
 
@@ -61,11 +62,13 @@ def few_changed(people: Names, earlier: Sequence[Names], least: int) -> bool:
     return bool((removed | added).any())
 
 
-def judged_together(own: HeldCopy, others: Sequence[HeldCopy], today: Today) -> tuple[dict[Measure, float], list[str]]:
+def judged_together(
+    own: HeldCopy, others: Sequence[HeldCopy], today: Today, ground: TodaysPopulation
+) -> tuple[dict[Measure, float], list[str]]:
     """Worst figures of a copy's records beside some others, and the gates of the others that it would close.
 
-    `today` is that of the copy; figures are rounded to the worse side where one of the copies has decoys. Raises as
-    ``held_together``.
+    `today` is that of the copy, `ground` as of ``held_together``, which also says what is raised; figures are rounded
+    to the worse side where one of the copies has decoys.
     """
     copies = [own, *others]
     holders = list({one.holder.id: one.holder for one in reversed(copies)}.values())
@@ -78,7 +81,7 @@ def judged_together(own: HeldCopy, others: Sequence[HeldCopy], today: Today) -> 
         terms = {"risk_threshold": by.risk_threshold, "small_cell": by.small_cell}
         request = today.request.model_copy(update={"policy": policy.model_copy(update=terms)})
         rest = [one.laid for one in copies if one is not first]
-        figures, _ = held_together([first.laid, *rest], Today(request, today.ground), holders)
+        figures, _ = held_together([first.laid, *rest], Today(request, today.ground), holders, ground)
         if decoyed:
             figures = {measure: _rounded(measure, figure) for measure, figure in figures.items()}
         gates = [gate for gate in by.gates if gate.measure in figures.keys() - reported]

@@ -6,8 +6,8 @@ intersection is a set of values that no level has. Here a cell is therefore what
 attribute, and each copy is laid on the population of the first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from tasks.decision.remedies import revoking
 from tasks.delivery.kept import Kept, Names
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.tuples import Counts
+from tasks.microdata.tuples import Counts, distinct_tuples
 from tasks.reassessment.population import Flags, TodaysPopulation, leaves_in, rule_on, table_of
 from tasks.reassessment.scoring import Delivered, Today
 from tasks.request.model import Measure, Recipient
@@ -79,15 +79,16 @@ class Together:
 
 
 def held_together(
-    copies: Sequence[LaidCopy], today: Today, holders: Iterable[Recipient]
+    copies: Sequence[LaidCopy], today: Today, holders: Iterable[Recipient], ground: TodaysPopulation
 ) -> tuple[dict[Measure, float], Together]:
     """Gate figures of the records of the first of some pooled copies, at the groups that are left.
 
     `today` is that of the first copy, the one in question; of `holders`, who share the copies, at least one, the worst
-    figures count. StageFailed says that the cells have too many intersections to be counted.
+    figures count. `ground` is the population that the copies are laid on, that of today or the same by more attributes
+    (``by_more_attributes``). StageFailed says that the cells have too many intersections to be counted.
     """
     policy, table = today.request.policy, table_of(today.ground, today.request)
-    population = today.ground.population
+    population = ground.population
     found = laid_together(copies, population.codes, population.counts, table.listed)
     residual = risk_view(found.records, found.people, found.records, policy.risk_threshold, policy.small_cell)
     figures: dict[Measure, float] = {}
@@ -169,6 +170,29 @@ def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[l
     return held, codes, np.bincount(place.ravel(), weights=people, minlength=len(codes)).astype(np.int64)
 
 
+def by_more_attributes(ground: TodaysPopulation, kept: Kept) -> TodaysPopulation:
+    """The population by attributes that only an earlier copy has as well, where it counted the same people.
+
+    That copy has all attributes of the population, and as many people of each combination of these. Otherwise, and
+    where a register counts people or some had no value of such an attribute, the population is returned as it is.
+    """
+    own, then = ground.hierarchies, kept.hierarchies
+    more = {name: tree for name, tree in then.items() if name not in own}
+    unclear = ground.register is not None or any(tree.missing_leaf >= 0 for tree in more.values())
+    if unclear or not more or not own.keys() <= then.keys():
+        return ground
+    leaves = {name: tree.encode(np.asarray(then[name].labels[0], dtype=object)) for name, tree in (own | more).items()}
+    codes = np.column_stack([leaves[name][codes] for name, codes in zip(then, kept.population.codes.T, strict=True)])
+    codes = codes[:, [list(then).index(name) for name in leaves]]
+    if (codes < 0).any():
+        return ground
+    trees, counts, now = own | more, kept.population.counts, ground.population
+    same, _ = distinct_tuples(codes[:, : len(own)], list(own.values()), counts)
+    if not (np.array_equal(same.keys, now.keys) and np.array_equal(same.counts, now.counts)):
+        return ground
+    return replace(ground, hierarchies=trees, population=distinct_tuples(codes, list(trees.values()), counts)[0])
+
+
 def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 2**30) -> LaidCopy:
     """A delivered copy on the population of another one.
 
@@ -176,14 +200,17 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
     read, or the values of an attribute's groups take more bytes than the limit.
     """
     kept = delivered.kept
-    missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
+    rows, order = delivered.rows(tuple(kept.hierarchies), kept.axis_labels)
+    lacking = {name for name in kept.hierarchies if name not in ground.hierarchies}
+    kept, rows, missing = without_whole(kept, rows, lacking)
     if missing:
         several, names = len(missing) > 1, ", ".join(missing)
         raise _not_pooled(
             delivered,
-            f"that copy has the quasi-identifier{'s' * several} {names}, which this one has not",
-            f"declare {names} here too, as {'quasi-identifiers' if several else 'a quasi-identifier'} with a hierarchy "
-            "(a low weight has it generalized first; withheld, it cannot be compared)",
+            f"that copy has the quasi-identifier{'s' * several} {names}, which this one has not, and no "
+            "population was counted by the quasi-identifiers of both",
+            f"declare {names} here too, with {'hierarchies' if several else 'the hierarchy'} of that request; or take "
+            "its population and no further quasi-identifiers",
         )
     leaves = leaves_in(kept, ground.hierarchies, ground.population.codes)
     unlike = leaves.max(axis=0, initial=-1) < 0
@@ -192,9 +219,69 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
         raise _not_pooled(
             delivered, f"that copy and this one have no value of {names} in common", "write these values alike in both"
         )
-    rows, order = delivered.rows(tuple(kept.hierarchies), kept.axis_labels)
     real = order < len(kept.people)
     return _laid(kept, (rows[real], kept.people[order[real]]), ground, leaves, memory_limit)
+
+
+def without_whole(kept: Kept, rows: Codes, names: Collection[str]) -> tuple[Kept, Codes, tuple[str, ...]]:
+    """A copy without those of some attributes that it has in one group of all values: as if it had never had them.
+
+    Such a group tells nobody apart, neither among the rows of the file, decoys included, nor among the people to whom
+    the rule gives a cell. An attribute stays if the rest of the rule depends on it: who knows a person's value knows
+    then to which cells of the others it leads.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_attributes)
+        Cells of the rows of the file.
+    names : collection of str
+        Attributes that are not wanted.
+
+    Returns
+    -------
+    kept, rows
+        Without them; unchanged where one has to stay.
+    stay : tuple of str
+        Names of attributes that have to stay, none where all can go.
+    """
+    trees, made, people = kept.hierarchies, kept.generalization, kept.population
+    axes = [axis for axis, name in enumerate(trees) if name not in names]
+    if len(axes) == len(trees):
+        return kept, rows, ()
+    parted = {name: tree for name, tree in trees.items() if name not in names}
+    if made.own is None or not parted:
+        return kept, rows, tuple(name for name in trees if name in names)
+    counted = np.ones(len(people), dtype=np.bool_) if made.counted is None else made.counted
+    stay = tuple(
+        name
+        for axis, (name, tree) in enumerate(trees.items())
+        if name in names
+        and not (
+            len(used := np.unique(np.concatenate([rows[:, axis], made.own[counted, axis]]))) == 1
+            and _members(kept, axis, used, tree.labels[0]).all()
+        )
+    )
+    population, place = distinct_tuples(people.codes[:, axes], list(parted.values()), people.counts)
+    rule = np.where(counted[:, None], made.own, -1)
+    _, first = np.unique(place, return_index=True)
+    if stay or (rule != rule[first][place]).any():
+        return kept, rows, stay or tuple(name for name in trees if name in names)
+    left = replace(
+        made,
+        levels=made.levels[:, axes],
+        cells=made.cells[:, axes],
+        own=made.own[first][:, axes],
+        counted=None if made.counted is None else counted[first],
+    )
+    kept = replace(
+        kept,
+        hierarchies=parted,
+        axis_labels=tuple(kept.axis_labels[axis] for axis in axes),
+        grouped=tuple(kept.grouped[axis] for axis in axes),
+        population=population,
+        generalization=left,
+    )
+    return kept, rows[:, axes], ()
 
 
 def copy_of_candidate(candidate: Candidate, kept: Kept, ground: TodaysPopulation) -> LaidCopy:

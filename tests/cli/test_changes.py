@@ -25,6 +25,7 @@ COLUMNS = {name: column(name) for name in ("age", "flc.grp", "a-b", "with space"
         ("1-3=q", dict.fromkeys(("age", "flc.grp", "a-b"), "q")),
         ("flc.grp, a-b = S; 1=w", {"flc.grp": "s", "a-b": "s", "age": "w"}),
         ("with space=i x,y=w", {"with space": "i", "x,y": "w"}),
+        ("1,6=k", {"age": "k", "labs.value": "k"}),
         ("1,5=d", {"age": "d", "x,y": "d"}),
         ("1-6=s 2=w", {name: "w" if name == "flc.grp" else "s" for name in COLUMNS}),
         ("age-3=i", dict.fromkeys(("age", "flc.grp", "a-b"), "i")),

@@ -79,7 +79,7 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
     words = " ".join(session.shown.split())
     for told in (
         f"too few: the file has {ROWS} people",
-        "no such letter: x; there are q, s, i, w, d",
+        "no such letter: x; there are q, s, k, i, w, d",
         "no such column: 9; a name, or a number from 1 to 5",
         "no such column: group; a name, or a number from 1 to 5",
         "not clear; columns, “=” and a letter, such as 4-6,9=s 12=w",
@@ -293,6 +293,29 @@ def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("figure", "known"), [("0.2", 0.2), ("", None)], ids=["figure", "no figure"])
+def test_a_secret_that_some_outside_know_leaves_with_one_more_answer(
+    tmp_path: Path, figure: str, known: float | None
+) -> None:
+    """Only whoever says “k” is asked how likely others know it; without a figure the request has none."""
+    visits(tmp_path)
+    session = in_terminal(["init", "visits.csv"], ["", "", "4=i 5=k", "?", "2", figure, *TERMS, ""], tmp_path)
+    assert session.code == 0, session.shown
+    words = " ".join(session.shown.split())
+    for told in (
+        "k secret, but some outside may know it",
+        "Probability that somebody outside knows diagnosis of a person",
+        "Who knows it can find the person and learn the rest.",
+        "as it is grouping, diagnosis",
+    ):
+        assert told in words, told
+    attributes = load_request(tmp_path / "request.yaml").request.attributes
+    stated = [(attributes[name].role, attributes[name].known_probability) for name in ("grouping", "diagnosis")]
+    assert stated == [(Role.INSENSITIVE, 0), (Role.SENSITIVE, known)]
+    assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
+
+
+@pytest.mark.slow
 def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> None:
     """A secret column in groups; one that reveals a withheld column; a penalty whose chance nobody knows."""
     lines = ["visit_id,age,sex,disease,grouping,copy,flag"]
@@ -308,7 +331,7 @@ def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> N
         assert shown.split() in lines, shown
     words = " ".join(session.shown.split())
     told = "disease: no longer protected as a secret. If nobody outside knows it, go back (<) and put disease=s"
-    assert f"{told} among the changes." in words
+    assert f"{told} among the changes, or =k if few do." in words
     assert "no reason excuses that, unless grouping has known_probability: 0" in words
     agreement = load_request(tmp_path / "request.yaml").request.recipients[0].agreement
     assert (agreement.penalty, agreement.detection_rate) == (50_000, None)
@@ -401,19 +424,20 @@ def test_a_file_in_latin_1_with_semicolons_takes_a_dozen_answers(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_tables_of_a_folder_ask_what_is_known_of_their_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("letter", "known"), [("s", 0), ("k", 1)])
+def test_tables_of_a_folder_ask_what_is_known_of_their_rows(tmp_path: Path, letter: str, known: int) -> None:
     folder = tmp_path / "export"
     folder.mkdir()
     patients = [f"p{row:03},{20 + row % 40},{'FM'[row // 40 % 2]}" for row in range(ROWS)]
     (folder / "patients.csv").write_text("\n".join(["patient,age,sex", *patients]) + "\n", "utf-8")
     labs = [f"l{row},p{row % ROWS:03},r{row * row % 11 % 5}" for row in range(3 * ROWS)]
     (folder / "labs.csv").write_text("\n".join(["lab_id,patient,diagnosis", *labs]) + "\n", "utf-8")
-    answers = ["", "labs.diagnosis=q", "labs.diagnosis=s", *TERMS, ""]
+    answers = ["", "labs.diagnosis=q", f"labs.diagnosis={letter}", *TERMS, ""]
     session = in_terminal(["init", "export"], answers, tmp_path)
     assert session.code == 0, session.shown
     assert "labs.diagnosis: differs between rows of a person" in " ".join(session.shown.split())
     request = load_request(folder / "request.yaml").request
-    assert request.attributes["labs.diagnosis"].known_probability == 0
+    assert request.attributes["labs.diagnosis"].known_probability == known
     checked = releasegate_here("check", folder / "request.yaml")
     assert checked.returncode == 0, checked.stderr
 

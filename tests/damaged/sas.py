@@ -3,9 +3,10 @@
 import base64
 import ctypes
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 
 import pyreadstat._readstat_writer as readstat
 
@@ -33,43 +34,70 @@ def written_by_sas() -> bytes:
     return gzip.decompress(base64.b85decode("".join(WRITTEN_BY_SAS.split())))
 
 
-def written_by_readstat(path: Path, names: Sequence[str], rows: Sequence[Sequence[str | float | date]]) -> None:
-    """Write a data set with columns of the kinds of the first row; dates have SAS's format for them."""
-    library = ctypes.CDLL(readstat.__file__)
-    for function in ("readstat_writer_init", "readstat_add_variable", "readstat_error_message"):
-        getattr(library, function).restype = ctypes.c_char_p if function.endswith("message") else ctypes.c_void_p
-    content = bytearray()
+class _ReadStat:
+    """A file that ReadStat writes; OSError says what it refuses."""
 
-    @_Writer
-    def keep(data: int, size: int, _context: object) -> int:
-        content.extend(ctypes.string_at(data, size))
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL(readstat.__file__)
+        for function in ("readstat_writer_init", "readstat_add_variable", "readstat_add_label_set"):
+            getattr(self.library, function).restype = ctypes.c_void_p
+        self.library.readstat_error_message.restype = ctypes.c_char_p
+        self.content = bytearray()
+        self._keep = _Writer(self._kept)
+        self.writer = ctypes.c_void_p(self.library.readstat_writer_init())
+        self.call("readstat_set_data_writer", self._keep)
+
+    def _kept(self, data: int, size: int, _context: object) -> int:
+        self.content.extend(ctypes.string_at(data, size))
         return size
 
-    def call(name: str, *arguments: object) -> None:
-        status = getattr(library, name)(*arguments)
+    def call(self, name: str, *arguments: object) -> None:
+        """A function that returns an error."""
+        status = getattr(self.library, name)(self.writer, *arguments)
         if status:
-            raise OSError(f"{name}: {library.readstat_error_message(status).decode()}")
+            raise OSError(f"{name}: {self.library.readstat_error_message(status).decode()}")
 
-    writer = ctypes.c_void_p(library.readstat_writer_init())
-    call("readstat_set_data_writer", writer, keep)
-    variables = []
+    def end(self, path: Path) -> None:
+        """End the file."""
+        self.call("readstat_end_writing")
+        self.library.readstat_writer_free(self.writer)
+        path.write_bytes(self.content)
+
+
+def written_by_readstat(
+    path: Path,
+    names: Sequence[str],
+    rows: Sequence[Sequence[str | float | date]],
+    formats: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Write a data set with columns of the kinds of the first row; dates have SAS's format for them."""
+    file, variables = _ReadStat(), list[ctypes.c_void_p]()
     for name, first in zip(names, rows[0], strict=True):
         kind = _STRING if isinstance(first, str) else _DOUBLE
         width = max(len(str(row[len(variables)]).encode()) for row in rows) if kind == _STRING else 8
-        made = library.readstat_add_variable(writer, name.encode(), kind, ctypes.c_size_t(width))
+        made = file.library.readstat_add_variable(file.writer, name.encode(), kind, ctypes.c_size_t(width))
         variables.append(ctypes.c_void_p(made))
-        if isinstance(first, date):
-            library.readstat_variable_set_format(variables[-1], b"DATE9")
-    call("readstat_begin_writing_sas7bdat", writer, None, ctypes.c_long(len(rows)))
+        if named := "DATE9" if isinstance(first, date) else formats.get(name):
+            file.library.readstat_variable_set_format(variables[-1], named.encode())
+    file.call("readstat_begin_writing_sas7bdat", None, ctypes.c_long(len(rows)))
     for row in rows:
-        call("readstat_begin_row", writer)
+        file.call("readstat_begin_row")
         for variable, value in zip(variables, row, strict=True):
             if isinstance(value, str):
-                call("readstat_insert_string_value", writer, variable, value.encode())
+                file.call("readstat_insert_string_value", variable, value.encode())
             else:
                 number = (value - _EPOCH).days if isinstance(value, date) else value
-                call("readstat_insert_double_value", writer, variable, ctypes.c_double(number))
-        call("readstat_end_row", writer)
-    call("readstat_end_writing", writer)
-    library.readstat_writer_free(writer)
-    path.write_bytes(content)
+                file.call("readstat_insert_double_value", variable, ctypes.c_double(number))
+        file.call("readstat_end_row")
+    file.end(path)
+
+
+def catalog_by_readstat(path: Path, labels: Mapping[str, Mapping[int, str]]) -> None:
+    """Write a catalog of formats with the labels of numbers."""
+    file = _ReadStat()
+    for name, codes in labels.items():
+        made = ctypes.c_void_p(file.library.readstat_add_label_set(file.writer, _DOUBLE, name.encode()))
+        for code, label in codes.items():
+            file.library.readstat_label_double_value(made, ctypes.c_double(code), label.encode())
+    file.call("readstat_begin_writing_sas7bcat", None)
+    file.end(path)

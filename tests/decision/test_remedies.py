@@ -178,10 +178,13 @@ def test_copies_that_close_a_gate_are_named_with_the_command_that_revokes_them()
         earlier=fact,
         gates=(gate.model_copy(update={"passed": False, "alone": gate.threshold, "overridden": None}),),
     )
-    first, second, *_ = remedies(record)
+    same_groups, first, second, *_ = remedies(record)
+    assert same_groups.startswith("This copy alone would pass: its groups differ from those of earlier copies")
     assert first.endswith(": releasegate revoke 111111111111 --recipient lab --as NAME --reason REASON")
     assert second.endswith(": releasegate revoke 333333333333 --recipient lab --as NAME --reason REASON")
     closed_alone = gate.model_copy(update={"passed": False, "alone": gate.threshold + 1, "overridden": None})
+    condition = records.changed(record, gates=(*record.gates, closed_alone))
+    assert next(iter(remedies(condition))).startswith("Groups differ from those of earlier copies")
     for other in (
         records.changed(record, gates=(closed_alone,)),
         records.changed(record, earlier=EarlierFact(copies=copies)),

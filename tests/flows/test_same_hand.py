@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import flows.gate
@@ -16,10 +17,11 @@ from flows.reassessing import Reassessed, reassess
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.remedies import remedies
 from tasks.reassessment.record import TodaysVerdict
 from tests.support.acting import cast_vote
 from tests.support.examples import quick_and_slow
-from tests.support.world import NOW, Row, World, drawn_rows, recipient
+from tests.support.world import NOW, WHOLE_CELLS, ZIPS, Row, World, drawn_rows, recipient
 
 INFORMED = "transparent.maximum_risk"
 GATES = [{"measure": INFORMED, "at_most": 0.1, "because": "a small world"}]
@@ -223,21 +225,77 @@ def test_an_earlier_copy_that_cannot_be_read_blocks(world: World, engine: Any, l
     assert copy.cannot in gate_of(record, EARLIER_COPIES).because
 
 
-def test_a_copy_without_a_quasi_identifier_of_an_earlier_one_says_what_it_needs(world: World, engine: Any) -> None:
-    """Withheld, it cannot be compared; as a quasi-identifier of little weight it can."""
-    first = released(world, engine)
-    document = json.loads(world.ask(title="Day 1").read_text())
+def without_areas(world: World, engine: Any, **terms: Any) -> Outcome:
+    """A release that leaves out a quasi-identifier of the one before."""
+    document = json.loads(world.ask(**{"title": "Day 1"} | terms).read_text())
     document["attributes"]["zip"] = {"role": "withheld"}
     world.request.write_text(json.dumps(document))
-    gate = gate_of(record_of(world.run(engine, clock=lambda: NOW + timedelta(days=1))), EARLIER_COPIES)
+    return world.run(engine, clock=lambda: NOW + timedelta(days=1))
+
+
+def count_more_people(world: World) -> None:
+    """A new population, by age and sex alone, with one more person of each."""
+    counts = pd.read_csv(world.population).groupby(["age", "sex"], as_index=False)["count"].sum()
+    counts.assign(count=counts["count"] + 1).to_csv(world.population, index=False)
+
+
+def test_a_copy_without_a_quasi_identifier_of_an_earlier_one_says_what_it_needs(world: World, engine: Any) -> None:
+    """Other people are counted than then, so that nobody knows how many of an age live in an area."""
+    first = released(world, engine)
+    count_more_people(world)
+    gate = gate_of(record_of(without_areas(world, engine)), EARLIER_COPIES)
     assert gate.because.startswith(
         f"Release {first.release_id[:12]} to university: that copy has the quasi-identifier zip, which this one has "
-        "not, so that the two cannot be compared; to do: declare zip here too, as a quasi-identifier with a hierarchy"
+        "not, and no population was counted by the quasi-identifiers of both, so that the two cannot be compared; to "
+        "do: declare zip here too, with the hierarchy of that request; or take its population and no further"
     )
     assert f"releasegate revoke {first.release_id[:12]} --recipient university" in gate.because
-    earlier = record_of(released(world, engine, 2, **weighted(zip=0.01))).earlier
-    assert earlier is not None
-    assert [(one.release_id, one.cannot) for one in earlier.judged] == [(first.release_id, "")]
+
+
+@pytest.mark.slow
+def test_without_a_quasi_identifier_the_others_are_judged_by_the_earlier_population(world: World, engine: Any) -> None:
+    """Without areas ages are finer, so that age and area of both copies single people out."""
+    first = released(world, engine, **AREAS)
+    record = record_of(without_areas(world, engine))
+    assert record.decision is Verdict.BLOCKED
+    assert record.earlier is not None
+    assert [(one.release_id, one.cannot) for one in record.earlier.judged] == [(first.release_id, "")]
+    gate = gate_of(record, INFORMED)
+    assert gate.alone is not None
+    assert gate.measured is not None
+    assert gate.alone < gate.threshold < gate.measured
+    assert remedies(record)[0].startswith("This copy alone would pass: its groups differ from those of earlier copies")
+
+
+def areas_for_nobody(world: World, engine: Any, **terms: Any) -> Outcome:
+    """A release in which nobody's area is shown: a single area is too small at any age."""
+    areas = {"role": "quasi-identifier", "weight": 0.001, "hierarchy": {"groups": {"levels": [{"*": [*ZIPS]}]}}}
+    document = json.loads(world.ask(title="Day 0", **terms).read_text())
+    document["attributes"]["zip"] = areas
+    world.request.write_text(json.dumps(document))
+    outcome = world.run(engine, clock=lambda: NOW)
+    delivered = world.workspace.bundle(outcome.release_id) / "delivery" / "university" / "data.csv"
+    assert set(pd.read_csv(delivered)["zip"]) == {"*"}
+    return outcome
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", ["the same", "others"])
+def test_a_smaller_revision_passes_where_nothing_else_gets_finer(world: World, engine: Any, people: str) -> None:
+    """The default method's rule rests on areas that no record shows; a partition's does not, whoever is counted."""
+    terms = {"recipients": [recipient("university", stakes=FINE | {"cost": 2.6})]}
+    if people == "others":
+        terms |= {"policy": WHOLE_CELLS}
+    first = areas_for_nobody(world, engine, **terms)
+    if people == "others":
+        count_more_people(world)
+    second = without_areas(world, engine, **terms)
+    record = record_of(second)
+    assert (record_of(first).decision, record.decision) == (Verdict.APPROVED, Verdict.APPROVED)
+    assert record.earlier is not None
+    assert [(one.release_id, one.cannot) for one in record.earlier.judged] == [(first.release_id, "")]
+    if people == "the same":
+        assert {one.verdict for one in again(world, first, second)} == {TodaysVerdict.HOLDS}
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from tasks.microdata.foreign_file import format_of
 from tasks.microdata.read import read_text
 from tasks.request.file_form import FileForm, FileFormat
 from tests.damaged.files import NAMES, files, rows, workbook, zipped
-from tests.damaged.sas import written_by_sas
+from tests.damaged.sas import catalog_by_readstat, written_by_readstat, written_by_sas
 from tests.support.drafted import draft_request
 from tests.support.silence import CANARY, assert_silent
 
@@ -154,9 +154,37 @@ def test_labels_of_columns_are_drafted_as_descriptions_and_those_of_values_as_la
         text = draft_request(read_frame, name, form=form).text
         assert text.count("description:") == 1
         assert 'description: "Sex of the household’s head"' in text
-        # SAS keeps those of values in a file of their own.
+        # SAS keeps those of values in a catalog.
         assert ('labels: {"1": "a man", "2": "a woman"}' in text) is (name != "a.xpt")
         assert CANARY not in text
+
+
+@pytest.mark.parametrize("catalog", ["people", "formats", "other"])
+def test_labels_of_a_sas_data_set_come_from_the_catalog_beside_it(tmp_path: Path, catalog: str) -> None:
+    """The catalog of its own name goes before that of all data sets of the folder; no other counts."""
+    rows = [(f"p{row}", float(row % 2 + 1), float(row % 3)) for row in range(60)]
+    written_by_readstat(tmp_path / "people.sas7bdat", ("pid", "hv202", "plain"), rows, {"hv202": "HVF"})
+    if catalog == "people":
+        catalog_by_readstat(tmp_path / "formats.sas7bcat", {"HVF": {1: CANARY}})
+    catalog_by_readstat(tmp_path / f"{catalog}.sas7bcat", {"HVF": {1: "a man", 2: "a woman"}, "PLAIN": {1: CANARY}})
+    frame, form = take_in(tmp_path / "people.sas7bdat", "people.sas7bdat", {})
+    assert frame["hv202"].tolist() == ["1", "2"] * 30
+    text = draft_request(frame, "people.sas7bdat", form=form).text
+    assert ('labels: {"1": "a man", "2": "a woman"}' in text) is (catalog != "other")
+    assert CANARY not in text
+
+
+@pytest.mark.slow
+def test_a_damaged_catalog_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "people.sas7bdat"
+    path.write_bytes(files(tmp_path)[path.name])
+    catalog = path.with_suffix(".sas7bcat")
+    catalog_by_readstat(catalog, {"HVF": {1: CANARY}})
+    catalog.write_bytes(catalog.read_bytes()[:1000])
+    assert refused(path, "sas").got == "a damaged catalog"
+    assert capfd.readouterr() == ("", "")
+    catalog.unlink()
+    assert read(path, "sas")
 
 
 def test_the_program_has_to_be_stated_and_no_other(tmp_path: Path) -> None:
