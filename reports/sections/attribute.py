@@ -20,7 +20,9 @@ def attribute(view: FileView, fact: AttributeFact) -> Iterator[Block]:
         "it what its records share, without finding the record. A class discloses a value if whoever guesses it of its "
         "records is wrong at most half as often as by the file's share, its share of the records is at least 20 "
         "percentage points above the file's, and chance does not explain it: were values "
-        "independent of classes, some class of the file would do so with a probability of at most 1%.",
+        "independent of classes, some class of the file would do so with a probability of at most 1%. It also "
+        "discloses up to five values together, or those of a narrow interval, that nine tenths of its records have and "
+        "at most a tenth of the others.",
         f"{_classes(view, fact.disclosed_classes)}, with {cells.share(fact.disclosed_records / total, total)} of the "
         "records."
         if fact.disclosed_records

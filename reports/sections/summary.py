@@ -214,8 +214,9 @@ def _demanded(view: RecordView) -> str | None:
     pays = []
     if view.gate(Measure.TRANSPARENT_ATTACKED) and 0 < recipient.cost < recipient.gain:
         pays.append(f"a single attempt pays below {write(records_for(recipient.cost / recipient.gain))} people")
-    if view.gate(Measure.SEQUENTIAL_MAXIMUM) and view.sequential and (view.sequential.threshold_linked or 0) > 1:
-        pays.append(f"repeated attempts below {write(view.sequential.threshold_linked)}")
+    safe = view.sequential.threshold_linked if view.sequential and view.gate(Measure.SEQUENTIAL_MAXIMUM) else None
+    if safe is not None and safe > 1:
+        pays.append(f"repeated attempts below {write(safe)}")
     demands = kept(
         f"the threshold of {numbers.risk(min(limits))} demands groups of at least {write(records_for(min(limits)))}"
         if limits

@@ -149,10 +149,11 @@ def test_what_keeps_the_university_of_the_example_from_an_attack() -> None:
     profile, groups = _attacked("state-university")
     free = replace(profile, penalty=0)
     attacked = beliefs(free, groups)[2]
-    assert f"groups are worth it below {known_threshold(free)}, and its smallest has {groups.candidates.min()}" in said
+    assert groups.candidates.min() == 75
+    assert f"75 people deter one attempt, not repeated ones, which pay below {known_threshold(free)}" in said
     assert attacked.maximum_risk == profile.prior
-    assert f"Without the penalty {attacked.attacked_records:,} records would be tried to the last candidate" in said
-    assert "a penalty of 492 is enough" in said
+    assert f"without the penalty {attacked.attacked_records:,} records would be tried to the last candidate" in said
+    assert "A penalty of 492 is enough" in said
     assert [is_attacked(replace(profile, penalty=penalty), groups) for penalty in (491, 492)] == [True, False]
 
 
@@ -165,7 +166,7 @@ def test_what_keeps_the_insurer_of_the_example_from_an_attack() -> None:
     assert [is_attacked(replace(profile, penalty=penalty), groups) for penalty in (1693, 1694)] == [True, False]
     free = replace(profile, penalty=0)
     expected = round(beliefs(free, groups)[2].expected_reidentifications)
-    assert "For the insurer a penalty of 1,694 is enough" in said
+    assert "for the insurer, 1,694" in said
     hasty = replace(free, discount=0.9)
     assert (known_threshold(free), known_threshold(hasty), expected) == (1470, 678, 32_129)
     assert not is_attacked(hasty, groups)

@@ -179,7 +179,8 @@ class _Pairs:
     @property
     def needed(self) -> Ranks:
         """Fewest of them that have what is disclosed together."""
-        return np.ceil(NEARLY_ALL * self.size - _ROUNDING).astype(np.int64)
+        fewest: Ranks = np.ceil(NEARLY_ALL * self.size - _ROUNDING).astype(np.int64)
+        return fewest
 
 
 def _together(pairs: _Pairs, values: OrderedValues, tests: int) -> Ranks:
