@@ -33,6 +33,7 @@ from tasks.decision.explain.result import Explanation, Figures, Flip, Judgement,
 from tasks.decision.record import DecisionRecord
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
+from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.redaction.recall import redacted
@@ -124,7 +125,8 @@ class _Copies:
     """Columns masked, dates shifted and text redacted as a release would; the same is made once."""
 
     def __init__(self, recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> None:
-        self._request, self._frame, self._key_file = recalled.loaded.request, frame, _key_file(recalled, place)
+        self._loaded, self._frame, self._key_file = recalled.loaded, frame, _key_file(recalled, place)
+        self._request = self._loaded.request
         self._made = dict[object, Any]()
 
     def masked(self, request: ReleaseRequest) -> MaskedColumns:
@@ -146,6 +148,12 @@ class _Copies:
         """Of any copy."""
         return cast("Redaction", self._once("text", partial(redacted, self._frame, self._request)))
 
+    def counted(self, request: ReleaseRequest, prepared: Prepared | None = None) -> Candidates:
+        """Candidates of a request; its data are counted anew if they are not given as ``prepared``."""
+        prepared = prepared or prepare(replace(self._loaded, request=request), self._frame)
+        index = replace(game_table(request, prepared), proven=False)
+        return Candidates(index, prepared, self.masked, self.dates, redacted=self.redacted)
+
     def _once(self, key: object, made: Callable[[], object]) -> object:
         if key not in self._made:
             self._made[key] = made()
@@ -158,29 +166,29 @@ def _explained(
     request = recalled.loaded.request
     say("reading data and population")
     frame = read_data(recalled.loaded)
-    prepared = prepare(recalled.loaded, frame)
-    index = replace(game_table(request, prepared), proven=False)
     copies = _Copies(recalled, frame, place)
-    made = partial(Candidates, index, prepared, copies.masked, copies.dates, redacted=copies.redacted)
-    candidates, groups = made(), _by_stakes(request, records)
+    prepared = prepare(recalled.loaded, frame)
+    candidates, groups = copies.counted(request, prepared), _by_stakes(request, records)
     if not candidates.is_large or len(groups) == 1:
         aside: Beside = beside if candidates.is_large else cache
-        return [_explanation(request, record, candidates, say, aside) for record in records]
-    _ = index.people  # counted once for both processes
-    others = beside(partial(_in_turn, request, made, groups[1::2], _untold))
-    found = {one.record.recipient.id: one for one in (*_in_turn(request, made, groups[::2], say), *others())}
+        return [_explanation(request, record, candidates, copies, say, aside) for record in records]
+    made = partial(Candidates, candidates.index, prepared, copies.masked, copies.dates, redacted=copies.redacted)
+    _ = candidates.index.people  # counted once for both processes
+    others = beside(partial(_in_turn, request, made, copies, groups[1::2], _untold))
+    found = {one.record.recipient.id: one for one in (*_in_turn(request, made, copies, groups[::2], say), *others())}
     return [found[record.recipient.id] for record in records]
 
 
 def _in_turn(
     request: ReleaseRequest,
     made: Callable[[], Candidates],
+    copies: _Copies,
     groups: Sequence[Sequence[DecisionRecord]],
     say: Callable[[str], None],
 ) -> list[Explained]:
     each = ((together, made()) for together in groups)  # one after the other, as they hold games
     return [
-        _explanation(request, record, candidates, say, candidates.apart)
+        _explanation(request, record, candidates, copies, say, candidates.apart)
         for together, candidates in each
         for record in together
     ]
@@ -190,8 +198,13 @@ def _untold(_step: str) -> None:
     """Another process has nobody to tell its steps."""
 
 
-def _explanation(
-    request: ReleaseRequest, record: DecisionRecord, candidates: Candidates, say: Callable[[str], None], aside: Beside
+def _explanation(  # noqa: PLR0917
+    request: ReleaseRequest,
+    record: DecisionRecord,
+    candidates: Candidates,
+    copies: _Copies,
+    say: Callable[[str], None],
+    aside: Beside,
 ) -> Explained:
     who = record.recipient.id
     decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
@@ -204,6 +217,7 @@ def _explanation(
         lambda step: say(f"{who}: {step}"),
         is_over=partial(_is_over, candidates, most),
         beside=aside,
+        recount=copies.counted,
     )
     return Explained(record, found, request.policy.gates)
 
@@ -251,6 +265,12 @@ def _document(one: Explained) -> dict[str, Any]:
         "no_flips": [_result(result) for result in explanation.no_flips],
         "methods": [_switch(explanation, switch) for switch in explanation.switches],
         "agreement": _result(explanation.agreement),
+        "columns": [asdict(column) for column in explanation.columns],
+        "costs": [asdict(cost) for cost in explanation.costs],
+        "keeping": [
+            {"of": one.of, "now": one.now, "kept": one.kept, **_after(one.changes, one.after)}
+            for one in explanation.keeping
+        ],
         "games_played": explanation.games_solved,
         "note": explanation.note,
     }

@@ -13,7 +13,7 @@ from reports.document import Block, Paragraph, lines, small
 from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
 from tasks.decision.explain.levers import NOT_STATED
-from tasks.decision.explain.result import Choice, Explanation, Figures, Flip, Reason, Switch, TermChange
+from tasks.decision.explain.result import Choice, Explanation, Figures, Flip, Keeping, Reason, Switch, TermChange
 from tasks.decision.gates import judge_gates
 from tasks.decision.measures import RecordCounts, is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -22,6 +22,8 @@ from tasks.request.model import Gate, Measure
 STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}
 _FAMILIES = {"sequential", "combined", "attribute", "linkage", "singling_out", "utility", "uncertain"}
 _MOST_CHANGES = 3
+_MOST_COLUMNS = 5
+_WHOLE = 0.995
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,9 @@ def rendered_answer(one: Explained) -> Iterator[Block]:
     if explanation.fixed:
         yield Paragraph(explanation.fixed, "strong")
     else:
+        if not one.is_blocked:
+            yield from _information(one)
+            yield ""
         yield from _remedies(one) if one.is_blocked else _limits(one)
     if one.is_blocked and not any(flip.choice is Choice.DESIGN for flip in one.flips):
         yield from recorded_remedies(record)
@@ -130,6 +135,8 @@ def number(value: float | str) -> str:
     """A value of a term, written out."""
     if isinstance(value, str):
         return value
+    if isinstance(value, bool):
+        return str(value).lower()
     text = f"{value:,.15g}"
     return f"{Decimal(text):f}" if "e-" in text else text
 
@@ -202,6 +209,59 @@ def _typed(change: TermChange, before: str) -> str:
     """A change as it is typed into the request, with the present value."""
     now = "not stated" if change.current == NOT_STATED else f"now {number(change.current)}"
     return f"{before}{change.where}: {number(change.needed)} ({now})"
+
+
+def _information(one: Explained) -> Iterator[Block]:
+    """What a copy that passed keeps, the terms that cost the rest, and changes that keep more of it."""
+    found = one.explanation
+    kept = found.figures.get(Measure.INFORMATION_KEPT)
+    if kept is None:
+        return
+    lossy = [column for column in found.columns if column.kept < _WHOLE][:_MOST_COLUMNS]
+    if not lossy:
+        yield Paragraph("The copy keeps all of its information.")
+        return
+    yield from table(
+        f"The copy keeps {kept:.1%} of its information; what its columns keep, the least first",
+        ("column", ">keeps", "most records have it"),
+        [(column.name, f"{column.kept:.0%}", column.released) for column in lossy],
+    )
+    yield ""
+    if found.costs:
+        yield from table(
+            "Terms that cost the most; each was tried without it, whatever the gates then say",
+            ("term", ">keeps without it"),
+            [(cost.term, f"{'≈ ' if cost.estimated else ''}{cost.kept:.1%}") for cost in found.costs[:_MOST_CHANGES]],
+        )
+        yield ""
+    yield from _keeping(found.keeping)
+
+
+def _keeping(found: Sequence[Keeping]) -> Iterator[Block]:
+    """Changes with which a release that passed would keep more, each as it is typed into the request."""
+    if not found:
+        yield Paragraph("No change of the design that was tried keeps more and passes every gate.")
+        return
+    of_copy = [one for one in found if not one.of][:_MOST_CHANGES]
+    yield from table(
+        "Changes of the request that keep more and still pass every gate, each tried for this recipient",
+        ("change", ">keeps"),
+        [row for one in (*of_copy, *(one for one in found if one.of)) for row in _keeping_rows(one)],
+    )
+    yield from noted(
+        "Some figures of these are estimates; the next release decides."
+        if any(one.after.estimated for one in found)
+        else ""
+    )
+
+
+def _keeping_rows(one: Keeping) -> Iterator[Sequence[str]]:
+    sign = "≈ " if Measure.INFORMATION_KEPT in one.after.estimated else ""
+    for place, change in enumerate(one.changes):
+        kept = "" if place else f"{one.now:.1%} → {sign}{one.kept:.1%}"
+        yield _typed(change, "" if place == 0 else "  and "), kept
+    if one.of:
+        yield f"  ({'of the columns ' if len(one.of) > 1 else 'of '}{', '.join(one.of)})", ""
 
 
 def _limits(one: Explained) -> Iterator[Block]:

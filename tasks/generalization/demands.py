@@ -32,6 +32,8 @@ class Demands:
     """Of the privacy models that the policy names."""
     local_recoding: bool = False
     """Whether suppressed records are released at more general levels where that loses less."""
+    terms: KAnonymity | None = None
+    """The terms that they follow from."""
 
 
 def demands_of(request: ReleaseRequest, prepared: Prepared) -> Demands | None:
@@ -55,6 +57,7 @@ def _demands(terms: KAnonymity, prepared: Prepared, missing: MissingReading = Mi
             _read_as(missing, one) for model, value in demanded(terms) for one in model.constraints(value, prepared)
         ),
         local_recoding=terms.local_recoding,
+        terms=terms,
     )
 
 

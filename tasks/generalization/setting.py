@@ -15,7 +15,7 @@ from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.coded import Prepared
-from tasks.request.model import Recipient, ReleaseRequest
+from tasks.request.model import KAnonymity, Recipient, ReleaseRequest
 
 _MEBIBYTE = 2**20
 
@@ -48,13 +48,23 @@ def _leaves_some_out(request: ReleaseRequest, prepared: Prepared) -> bool:
     return lacking and request.population.path is not None
 
 
-def table_under(table: CountIndex, request: ReleaseRequest) -> CountIndex:
-    """The table of a request that differs from the table's own in no demand but k, and in its budget."""
+def table_under(table: CountIndex, request: ReleaseRequest, prepared: Prepared | None = None) -> CountIndex:
+    """The table of a request that differs from the table's own in its demands on classes, and in its budget.
+
+    Without the ``prepared`` data, demands differ in no more than k.
+    """
     table = table if request.budget == table.budget else table.within(request.budget)
-    terms = request.policy.generalization.k_anonymity
-    if terms is None or table.demands is None or terms.k == table.demands.k:
+    terms, now = request.policy.generalization.k_anonymity, table.demands
+    if now is not None and terms is not None and (now.terms is None or prepared is None or _alike(terms, now.terms)):
+        return table if terms.k == now.k else table.demanding(replace(now, k=terms.k, terms=terms))
+    if prepared is None or (now is None and terms is None):
         return table
-    return table.demanding(replace(table.demands, k=terms.k))
+    return table.demanding(demands_of(request, prepared))
+
+
+def _alike(one: KAnonymity, other: KAnonymity) -> bool:
+    """Whether they differ in no more than k."""
+    return one.model_copy(update={"k": other.k}) == other
 
 
 def payoffs_of(recipient: Recipient) -> Payoffs:

@@ -52,7 +52,7 @@ from tasks.decision.record import Verdict
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Follower, Payoffs
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.setting import follower_of, generalized_against, table_under
+from tasks.generalization.setting import follower_of, generalized_against, table_under, weights_of
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.withheld import NEARLY_UNIQUE
@@ -278,16 +278,25 @@ class Candidates:
             self._columns[alike] = self._columns[key]
         return self._columns[key]
 
-    def judge(self, request: ReleaseRequest, recipient_id: str, decided_on: date, *, exact: bool = True) -> Judgement:
+    def judge(
+        self,
+        request: ReleaseRequest,
+        recipient_id: str,
+        decided_on: date,
+        *,
+        exact: bool = True,
+        brief: bool = False,
+    ) -> Judgement:
         """Solve, measure and judge one recipient's release.
 
         If not ``exact``, the first closed gate ends the measurements, and the others count as closed: enough to know
-        whether the release passes. Raises ``TooManyAttacks`` as ``measured`` does.
+        whether the release passes. If ``brief``, all is measured of a game that is solved as if it were not exact.
+        Raises ``TooManyAttacks`` as ``measured`` does.
         """
         recipient, failure = request.recipient(recipient_id), ""
         figures, estimated, bounds = dict[Measure, float](), set[Measure](), set[Measure]()
         try:
-            made = self.of(request, recipient, exact=exact)
+            made = self.of(request, recipient, exact=exact and not brief)
             for part in self.measured(made, exact=exact):
                 figures |= part.figures
                 estimated |= part.figures.keys() if made.index.brief else part.estimated
@@ -322,7 +331,7 @@ class Candidates:
     ) -> tuple[CountIndex, Generalization]:
         """The outcome of a game, and the counts that it was solved on."""
         alike, key, table = self._known(request, recipient, exact=exact)
-        table = table_under(table, request)
+        table = table_under(table, request, self.prepared)
         if key not in self._games or key not in self._asked:
             self.games_solved += 1
             self._asked.add(key)
@@ -363,7 +372,8 @@ class Candidates:
             request.policy.generalization.k_anonymity,
             request.budget,
         )
-        game: Key = (method, demands and demands.k, budget and budget.model_dump_json())
+        weights = tuple(weights_of(request))
+        game: Key = (method, weights, demands and demands.model_dump_json(), budget and budget.model_dump_json())
         if METHODS[method].stakes == "none":
             return game, game
         if not isinstance(follower, Payoffs):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SINGLING_OUT
@@ -30,6 +30,7 @@ from tasks.decision.explain.designs import (
     trait_results,
 )
 from tasks.decision.explain.estimates import RANDOM, TooManyAttacks, is_closed
+from tasks.decision.explain.information import Information, Recount
 from tasks.decision.explain.levers import Lever
 from tasks.decision.explain.result import (
     Choice,
@@ -97,6 +98,7 @@ def explain(
     *,
     is_over: Callable[[], bool] = never,
     beside: Beside = cache,
+    recount: Recount | None = None,
 ) -> Explanation:
     """Find the smallest changes that reverse the verdict on one recipient's release; each was tried and reverses it.
 
@@ -119,10 +121,12 @@ def explain(
     11. Changes are ranked: of a blocked release what can be chosen first, by the information that the file keeps, then
        facts, then the policy's thresholds. Reasons are ranked, and records that keep gates on risk closed are counted
        by class (``at_stake``).
+    12. Of a release that passed, terms are sought that cost information, and changes that keep more (``information``).
 
     ``progress`` is called with words on what is being tried; ``is_over`` says that no further game is to be solved for
     a lever. ``beside`` may do parts of the work for a release that passed at the same time; what it starts shares
-    nothing that is found from then on, and has bounds on its work of its own.
+    nothing that is found from then on, and has bounds on its work of its own. ``recount`` gives candidates of a
+    request whose columns or levels are others.
 
     Raises StageFailed if the recorded terms now give other figures or another verdict than recorded: data, population
     or program are then not those of the decision.
@@ -185,7 +189,13 @@ def explain(
         games_solved=candidates.games_solved - games_before,
         note=_WITHOUT_DECOYS if decoyed else "",
         at_stake=_at_stake(trial, gates),
+        **(_information(Information(trial, recount), switches) if passes else {}),
     )
+
+
+def _information(found: Information, switches: Sequence[Switch]) -> dict[str, Any]:
+    """What a copy keeps, and what of it terms cost."""
+    return {"columns": found.columns, "costs": found.costs(switches), "keeping": found.keeping(switches)}
 
 
 def _remember(trial: Trial, gates: Sequence[GateResult]) -> None:

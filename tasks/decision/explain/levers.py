@@ -7,7 +7,7 @@ are no lever: the publisher does not choose what others know.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
@@ -282,11 +282,16 @@ def threshold_path(request: ReleaseRequest, gate: Gate) -> str:
 
 def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequest:
     """The request with other terms; ``RequestError`` if a term may not have such a value."""
+    return stated(request, {change.where: change.value for change in changes})
+
+
+def stated(request: ReleaseRequest, values: Mapping[str, Any]) -> ReleaseRequest:
+    """The request with other values of terms, by their paths; errors as of ``apply``."""
     # A term that is left out and one that is stated at its default are not always the same, nor always both allowed.
     document: Any = request.model_dump(exclude_unset=True)
     whole: Any = request.model_dump()
-    for change in changes:
-        steps = _STEP.findall(change.where)
+    for where, value in values.items():
+        steps = _STEP.findall(where)
         location = [
             name or (int(position) if position else json.loads(f'"{quoted}"')) for name, position, quoted in steps
         ]
@@ -295,7 +300,7 @@ def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequ
             table = request.table_of(str(location[1]))
             if table is not None:
                 location = ["tables", table, "attributes", request.own_name(str(location[1])), *location[2:]]
-        document = _replaced(document, whole, location, change.needed)
+        document = _replaced(document, whole, location, value)
         if "attributes" in location:
             attributes = document["attributes"] if table is None else document["tables"][table]["attributes"]
             name = location[location.index("attributes") + 1]
@@ -306,7 +311,7 @@ def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequ
         pass
     raise RequestError(
         "a request may not have such a term",
-        where=", ".join(change.where for change in changes),
+        where=", ".join(values),
         expected="a value in the range of the request's schema",
     )
 

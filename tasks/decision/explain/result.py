@@ -60,6 +60,11 @@ class TermChange:
     needed: float | str
 
     @property
+    def value(self) -> object:
+        """The needed value as a request holds it."""
+        return self.needed
+
+    @property
     def relative(self) -> float | None:
         """Change over the present value, 0.33 for a third more; None where it has no size: text, or from 0."""
         if isinstance(self.current, str) or isinstance(self.needed, str) or self.current == 0:
@@ -75,6 +80,18 @@ class LogOddsChange(TermChange):
     def relative(self) -> float | None:
         """Change over the present probability."""
         return float(expit(float(self.needed)) / expit(float(self.current))) - 1
+
+
+@dataclass(frozen=True)
+class LevelsChange(TermChange):
+    """Other levels of a hierarchy, both lists written as in a request."""
+
+    levels: tuple[str | int, ...] = ()
+
+    @property
+    def value(self) -> object:
+        """The needed levels."""
+        return self.levels
 
 
 class Choice(IntEnum):
@@ -180,6 +197,42 @@ class NotByClass:
 
 
 @dataclass(frozen=True)
+class ColumnKept:
+    """What a copy keeps of a quasi-identifier."""
+
+    name: str
+    kept: float
+    """Share of its information, 0 to 1; a record that is left out keeps none."""
+    released: str
+    """Level at which most records have it, in words."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A term of the request, or several together, without which a copy would keep more."""
+
+    term: str
+    """With its value, in words."""
+    kept: float
+    """Share of the information that the copy would keep without it, 0 to 1, whatever the gates then say."""
+    estimated: bool = False
+    """Whether the game was searched more briefly than a release would."""
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Changes of a design, made together, with which a release still passes and keeps more."""
+
+    changes: tuple[TermChange, ...]
+    after: Judgement
+    now: float
+    kept: float
+    """Share of the information kept then, 0 to 1, by the weights of the request as it is."""
+    of: tuple[str, ...] = ()
+    """Columns whose information that is; all of the copy's where empty."""
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Explanation of the decision on one recipient's release, and changes that would reverse the verdict."""
 
@@ -203,6 +256,12 @@ class Explanation:
     note: str = ""
     at_stake: tuple[AtStake | NotByClass, ...] = ()
     """The records that keep each closed risk gate closed, in the order of their reasons' strength."""
+    columns: tuple[ColumnKept, ...] = ()
+    """Quasi-identifiers of a copy that passes, the one that keeps least first."""
+    costs: tuple[Cost, ...] = ()
+    """Terms that cost a copy that passes most of its information, the most costly first."""
+    keeping: tuple[Keeping, ...] = ()
+    """Changes with which it would keep more and still pass, the most first."""
 
     @property
     def smallest(self) -> Flip | None:

@@ -90,10 +90,13 @@ class Trial:
         places = [f"{levers.recipient_path(self.request, one)}.method" for one in alike]
         return () if method is present else tuple(TermChange(one, present.value, method.value) for one in places)
 
-    def judge(self, changes: Sequence[TermChange], *, exact: bool = True) -> Judgement:
-        """Judge the release after some changes; ``RequestError`` if a request may not have such terms."""
+    def judge(self, changes: Sequence[TermChange], *, exact: bool = True, brief: bool = False) -> Judgement:
+        """Judge the release after some changes, as ``Candidates.judge``.
+
+        Raises ``RequestError`` if a request may not have such terms.
+        """
         request = levers.apply(self.request, changes) if changes else self.request
-        return self.candidates.judge(request, self.recipient.id, self.decided_on, exact=exact)
+        return self.candidates.judge(request, self.recipient.id, self.decided_on, exact=exact, brief=brief)
 
     def reversed(self, judgement: Judgement) -> bool:
         """Whether the verdict is another."""
