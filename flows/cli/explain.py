@@ -149,8 +149,10 @@ class _Copies:
         return cast("Redaction", self._once("text", partial(redacted, self._frame, self._request)))
 
     def counted(self, request: ReleaseRequest, prepared: Prepared | None = None) -> Candidates:
-        """Candidates of a request; its data are counted anew if they are not given as ``prepared``."""
-        prepared = prepared or prepare(replace(self._loaded, request=request), self._frame)
+        """Candidates of a request; its data are counted anew, once, if they are not given as ``prepared``."""
+        if prepared is None:
+            again = partial(prepare, replace(self._loaded, request=request), self._frame)
+            prepared = cast("Prepared", self._once(request.model_dump_json(include={"attributes", "tables"}), again))
         index = replace(game_table(request, prepared), proven=False)
         return Candidates(index, prepared, self.masked, self.dates, redacted=self.redacted)
 

@@ -229,7 +229,7 @@ def _information(one: Explained) -> Iterator[Block]:
     yield ""
     if found.costs:
         yield from table(
-            "Terms that cost the most; each was tried without it, whatever the gates then say",
+            "Terms that cost the most, each tried without it, whatever the gates then say",
             ("term", ">keeps without it"),
             [(cost.term, f"{'≈ ' if cost.estimated else ''}{cost.kept:.1%}") for cost in found.costs[:_MOST_CHANGES]],
         )
@@ -244,14 +244,15 @@ def _keeping(found: Sequence[Keeping]) -> Iterator[Block]:
         return
     of_copy = [one for one in found if not one.of][:_MOST_CHANGES]
     yield from table(
-        "Changes of the request that keep more and still pass every gate, each tried for this recipient",
+        "Changes that keep more and pass every gate, each tried for this recipient",
         ("change", ">keeps"),
         [row for one in (*of_copy, *(one for one in found if one.of)) for row in _keeping_rows(one)],
     )
     yield from noted(
+        "A copy that was delivered counts beside the next one: have it destroyed, and revoke it, before.",
         "Some figures of these are estimates; the next release decides."
         if any(one.after.estimated for one in found)
-        else ""
+        else "",
     )
 
 
@@ -261,7 +262,8 @@ def _keeping_rows(one: Keeping) -> Iterator[Sequence[str]]:
         kept = "" if place else f"{one.now:.1%} → {sign}{one.kept:.1%}"
         yield _typed(change, "" if place == 0 else "  and "), kept
     if one.of:
-        yield f"  ({'of the columns ' if len(one.of) > 1 else 'of '}{', '.join(one.of)})", ""
+        gone = "without its hierarchy; " if any(change.where.endswith(".role") for change in one.changes) else ""
+        yield f"  ({gone}of the information of {', '.join(one.of)})", ""
 
 
 def _limits(one: Explained) -> Iterator[Block]:

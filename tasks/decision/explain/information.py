@@ -213,13 +213,14 @@ class Information:
         return [whole] if whole is not None and whole.kept > found[0].kept + WORTH_SAYING else []
 
     def _dropped(self) -> list[Keeping]:
-        """The column without which the others keep most: found as one that is free to lose, and tried as withheld."""
+        """The column without which the others keep most; sought as one that is free to lose where games are large."""
         names, found = list(self._shares), list[tuple[float, str]]()
         if self.recount is None or len(names) < 2:
             return []
+        gone = ("weight", 0.0) if self.trial.candidates.is_large else ("role", Role.WITHHELD)
         for name in names:
             others = [one for one in names if one != name]
-            copy = self._copy({attribute_path(name, "weight"): 0.0})
+            copy = self._copy({attribute_path(name, gone[0]): gone[1]})
             gained = 0.0 if copy is None else self._kept(copy, others) - self._kept(self._now, others)
             found.append((gained, name))
         gained, name = max(found)
@@ -276,13 +277,14 @@ def level_in_words(source: HierarchySource | None, level: int) -> str:
     >>> level_in_words(HierarchySource.model_validate({"prefixes": {"keep": [4, 3]}}), 2)
     'first 3 characters'
     """
+    named: list[str] = []
     if source is not None and source.intervals is not None:
-        return f"bands of {source.intervals.widths[level - 1]:,}"
-    if source is not None and source.prefixes is not None:
-        return f"first {source.prefixes.keep[level - 1]} characters"
-    if source is not None and source.dates is not None:
-        return source.dates.levels[level - 1].value
-    return f"level {level}"
+        named = [f"bands of {width:,}" for width in source.intervals.widths]
+    elif source is not None and source.prefixes is not None:
+        named = [f"first {kept} characters" if kept > 1 else "first character" for kept in source.prefixes.keep]
+    elif source is not None and source.dates is not None:
+        named = [one.value for one in source.dates.levels]
+    return named[level - 1] if level <= len(named) else f"level {level}"
 
 
 def finer_levels(source: HierarchySource | None) -> tuple[str, Levels, Levels] | None:

@@ -48,7 +48,7 @@ _UNCOUNTED = "The penalty of the agreement is not counted, since its chance of b
 _NO_PENALTY = "Being noticed deters nobody without a penalty, and there is none."
 ACCEPTED = "{by, because}"
 """Excuse of a column, as the terms have it."""
-_OF_RELEASED = frozenset({"known_probability", "sensitivity", "excused", "date"})
+_OF_RELEASED = frozenset({"known_probability", "sensitivity", "excused", "date", "hierarchy", "weight", "safe_harbor"})
 """Terms that a withheld attribute may not have."""
 _STEP = re.compile(r'([A-Za-z_]\w*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
 
