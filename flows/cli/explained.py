@@ -229,8 +229,8 @@ def _information(one: Explained) -> Iterator[Block]:
     yield ""
     if found.costs:
         yield from table(
-            "Terms that cost the most, each tried without it, whatever the gates then say",
-            ("term", ">keeps without it"),
+            "Terms that cost the most, each tried without it or with another, gates aside",
+            ("term", ">keeps then"),
             [(cost.term, f"{'≈ ' if cost.estimated else ''}{cost.kept:.1%}") for cost in found.costs[:_MOST_CHANGES]],
         )
         yield ""
@@ -249,7 +249,7 @@ def _keeping(found: Sequence[Keeping]) -> Iterator[Block]:
         [row for one in (*of_copy, *(one for one in found if one.of)) for row in _keeping_rows(one)],
     )
     yield from noted(
-        "A copy that was delivered counts beside the next one: have it destroyed, and revoke it, before.",
+        "A delivered copy is judged together with the next: have it destroyed, and revoke it first.",
         "Some figures of these are estimates; the next release decides."
         if any(one.after.estimated for one in found)
         else "",
