@@ -60,8 +60,8 @@ def test_a_partition_loses_by_the_payoff_alone() -> None:
 def test_levels_for_all_records_cost_what_k_and_global_recoding_do() -> None:
     """With k = 13, a is too small, and all leave as ab and cd.
 
-    No smaller k helps: once a leaves alone its risk is 0.1, above 0.09. Local recoding releases ab, c and d (0.85); with
-    a tenth left out, a is, and the others leave as collected (0.9).
+    No smaller k helps: once a leaves alone its risk is 0.1, above 0.09. Local recoding releases ab, c and d (0.85);
+    with a tenth left out, a is, and the others leave as collected (0.9).
     """
     request = asked("k-anonymity", (MAXIMUM,), k_anonymity={"k": 13})
     found = explained(request)
@@ -87,7 +87,8 @@ def test_a_smaller_k_keeps_more() -> None:
 def test_the_gate_on_presence_bounds_k() -> None:
     """A risk of at most 1/20 for whoever knows who is in the file takes classes of 20: k is not tried below."""
     known = {"measure": "prosecutor.maximum_risk", "at_most": 0.05, "because": "a test"}
-    request = asked("k-anonymity", (MAXIMUM, known), k_anonymity={"k": 35, "suppression_limit": 0, "local_recoding": True})
+    terms = {"k": 35, "suppression_limit": 0, "local_recoding": True}
+    request = asked("k-anonymity", (MAXIMUM, known), k_anonymity=terms)
     found = explained(request)
     smaller = [float(one.needed) for each in found.keeping for one in each.changes if one.where == f"{DEMANDS}.k"]
     assert smaller

@@ -1,4 +1,4 @@
-"""Changes of which ``explain`` says that a copy keeps more and still passes: each typed into the request, and released."""
+"""Changes with which a copy keeps more and still passes, as ``explain`` says: typed into the request, and released."""
 
 import json
 import re
