@@ -212,7 +212,7 @@ def _typed(change: TermChange, before: str) -> str:
 
 
 def _information(one: Explained) -> Iterator[Block]:
-    """What a copy that passed keeps, the terms that cost the rest, and changes that keep more of it."""
+    """Information that a copy keeps that passed, terms that cost the rest, and changes that keep more."""
     found = one.explanation
     kept = found.figures.get(Measure.INFORMATION_KEPT)
     if kept is None:

@@ -194,7 +194,7 @@ def explain(
 
 
 def _information(found: Information, switches: Sequence[Switch]) -> dict[str, Any]:
-    """What a copy keeps, and what of it terms cost."""
+    """Information that a copy keeps, and that terms cost."""
     return {"columns": found.columns, "costs": found.costs(switches), "keeping": found.keeping(switches)}
 
 

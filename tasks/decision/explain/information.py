@@ -74,7 +74,7 @@ class Information:
 
     @property
     def columns(self) -> tuple[ColumnKept, ...]:
-        """What each quasi-identifier keeps, the least first."""
+        """Information that each quasi-identifier keeps, the least first."""
         made, now = self.trial.candidate, self._now.columns
         found = (ColumnKept(name, now[name], _level(made, axis)) for axis, name in enumerate(now))
         return tuple(sorted(found, key=lambda one: one.kept))
@@ -206,7 +206,7 @@ class Information:
         return Keeping(changes, judgement, now, kept, tuple(of))
 
     def _together(self, found: Sequence[Keeping]) -> list[Keeping]:
-        """All that keeps more at once, if it passes and keeps more than each alone."""
+        """Every such change at once, if all pass together and keep more than each alone."""
         if len(found) < 2 or self.trial.candidates.is_large:
             return []
         whole = self._keeping(tuple(change for one in found for change in one.changes))

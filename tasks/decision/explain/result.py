@@ -198,7 +198,7 @@ class NotByClass:
 
 @dataclass(frozen=True)
 class ColumnKept:
-    """What a copy keeps of a quasi-identifier."""
+    """Information that a copy keeps of a quasi-identifier."""
 
     name: str
     kept: float
