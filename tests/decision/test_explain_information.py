@@ -146,3 +146,13 @@ def test_a_blocked_release_is_not_asked_to_keep_more() -> None:
 def test_levels_that_a_declared_hierarchy_lacks(source: dict[str, object], after: tuple[str | int, ...] | None) -> None:
     found = finer_levels(HierarchySource.model_validate(source))
     assert (found and found[2]) == after
+
+
+def test_without_the_data_no_column_and_no_level_is_tried() -> None:
+    """Ages of a table have no level between the values and the top; what would have to be counted anew is left out."""
+    request = asked("k-anonymity", (MAXIMUM,), k_anonymity={"k": 13})
+    document = request.model_dump(exclude_unset=True)
+    document["attributes"]["q0"]["hierarchy"] = {"prefixes": {"keep": (3, 1)}}
+    found = explained(ReleaseRequest.model_validate(document))
+    assert keeping(found) == keeping(explained(request))
+    assert not any(one.term.startswith("levels") for one in found.costs)

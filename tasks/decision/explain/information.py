@@ -8,7 +8,7 @@ measured by the request's own weights, a record that is left out keeping nothing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import ceil, log, sqrt
 from typing import Any
 
@@ -16,7 +16,14 @@ import numpy as np
 
 from tasks.assessments.identity.score import released_levels
 from tasks.candidate.candidate import Candidate
-from tasks.core.errors import DataError, HierarchyError, ParameterError, RequestError, StageFailed
+from tasks.core.errors import (
+    DataError,
+    HierarchyError,
+    ParameterError,
+    PopulationError,
+    RequestError,
+    StageFailed,
+)
 from tasks.decision.explain import levers
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.estimates import TooManyAttacks
@@ -51,7 +58,7 @@ _OF_WEEKS = {"iso-week", "iso-year"}
 _GENERALIZATION = "policy.generalization"
 _DEMANDS = f"{_GENERALIZATION}.k_anonymity"
 _BUDGET = f"{_GENERALIZATION}.budget"
-_NOT_MADE = (DataError, RequestError, StageFailed, ParameterError, HierarchyError)
+_NOT_MADE = (DataError, RequestError, HierarchyError, PopulationError, ParameterError, StageFailed)
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,8 @@ class Information:
             if one.after.passes and kept > now + WORTH_SAYING:
                 found.append(Keeping(one.changes, one.after, now, kept))
         found = [max(found, key=lambda one: one.kept)] if found else []
-        for choices in self._choices():
+        most = _GAMES_IF_LARGE if self.trial.candidates.is_large else None
+        for choices in islice(self._choices(), most):
             tried = (self._keeping(changes) for changes in choices)
             found += [one for one in tried if one is not None][:1]
         found.sort(key=lambda one: -one.kept)
@@ -139,7 +147,7 @@ class Information:
         candidates = self.trial.candidates
         if any(where.startswith("attributes") and not where.endswith(".weight") for where in values):
             if self.recount is None:
-                raise RequestError("the data are not at hand")
+                raise RequestError("the data are not at hand", expected="them, to be counted anew")
             candidates = self.recount(request)
         recipient = request.recipient(self.trial.recipient.id)
         return replace(self.trial, request=request, recipient=recipient, candidates=candidates)
@@ -218,7 +226,8 @@ class Information:
         if self.recount is None or len(names) < 2:
             return []
         gone = ("weight", 0.0) if self.trial.candidates.is_large else ("role", Role.WITHHELD)
-        for name in names:
+        likely = sorted(names, key=lambda one: -self._shares[one])
+        for name in likely[: _GAMES_IF_LARGE if self.trial.candidates.is_large else len(names)]:
             others = [one for one in names if one != name]
             copy = self._copy({attribute_path(name, gone[0]): gone[1]})
             gained = 0.0 if copy is None else self._kept(copy, others) - self._kept(self._now, others)
