@@ -31,6 +31,7 @@ from tasks.decision.explain.explain import Beside, Decided
 from tasks.decision.explain.explain import explain as explain_decision
 from tasks.decision.explain.result import Explanation, Figures, Flip, Judgement, NoFlip, Reason, Switch, TermChange
 from tasks.decision.record import DecisionRecord
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared
@@ -153,8 +154,13 @@ class _Copies:
         if prepared is None:
             again = partial(prepare, replace(self._loaded, request=request), self._frame)
             prepared = cast("Prepared", self._once(request.model_dump_json(include={"attributes", "tables"}), again))
-        index = replace(game_table(request, prepared), proven=False)
-        return Candidates(index, prepared, self.masked, self.dates, redacted=self.redacted)
+        return self.candidates(replace(game_table(request, prepared), proven=False), prepared)
+
+    def candidates(self, index: CountIndex, prepared: Prepared) -> Candidates:
+        """Candidates on a table of counts."""
+        made = Candidates(index, prepared, self.masked, self.dates, redacted=self.redacted)
+        made.recount = self.counted
+        return made
 
     def _once(self, key: object, made: Callable[[], object]) -> object:
         if key not in self._made:
@@ -173,24 +179,23 @@ def _explained(
     candidates, groups = copies.counted(request, prepared), _by_stakes(request, records)
     if not candidates.is_large or len(groups) == 1:
         aside: Beside = beside if candidates.is_large else cache
-        return [_explanation(request, record, candidates, copies, say, aside) for record in records]
-    made = partial(Candidates, candidates.index, prepared, copies.masked, copies.dates, redacted=copies.redacted)
+        return [_explanation(request, record, candidates, say, aside) for record in records]
+    made = partial(copies.candidates, candidates.index, prepared)
     _ = candidates.index.people  # counted once for both processes
-    others = beside(partial(_in_turn, request, made, copies, groups[1::2], _untold))
-    found = {one.record.recipient.id: one for one in (*_in_turn(request, made, copies, groups[::2], say), *others())}
+    others = beside(partial(_in_turn, request, made, groups[1::2], _untold))
+    found = {one.record.recipient.id: one for one in (*_in_turn(request, made, groups[::2], say), *others())}
     return [found[record.recipient.id] for record in records]
 
 
 def _in_turn(
     request: ReleaseRequest,
     made: Callable[[], Candidates],
-    copies: _Copies,
     groups: Sequence[Sequence[DecisionRecord]],
     say: Callable[[str], None],
 ) -> list[Explained]:
     each = ((together, made()) for together in groups)  # one after the other, as they hold games
     return [
-        _explanation(request, record, candidates, copies, say, candidates.apart)
+        _explanation(request, record, candidates, say, candidates.apart)
         for together, candidates in each
         for record in together
     ]
@@ -200,11 +205,10 @@ def _untold(_step: str) -> None:
     """Another process has nobody to tell its steps."""
 
 
-def _explanation(  # noqa: PLR0917
+def _explanation(
     request: ReleaseRequest,
     record: DecisionRecord,
     candidates: Candidates,
-    copies: _Copies,
     say: Callable[[str], None],
     aside: Beside,
 ) -> Explained:
@@ -219,7 +223,6 @@ def _explanation(  # noqa: PLR0917
         lambda step: say(f"{who}: {step}"),
         is_over=partial(_is_over, candidates, most),
         beside=aside,
-        recount=copies.counted,
     )
     return Explained(record, found, request.policy.gates)
 

@@ -119,6 +119,8 @@ class Candidates:
     ) -> None:
         self.index, self.prepared, self.masked_for, self.dates_for = index, prepared, masked_for, dates_for
         self.redacted = redacted
+        self.recount: Callable[[ReleaseRequest], Candidates] | None = None
+        """Candidates of a request whose columns or levels are others, where the data are at hand to be counted anew."""
         self.estimates = Estimates()
         self.games_solved = 0
         """Games, including those that an earlier explanation solved."""

@@ -30,7 +30,7 @@ from tasks.decision.explain.designs import (
     trait_results,
 )
 from tasks.decision.explain.estimates import RANDOM, TooManyAttacks, is_closed
-from tasks.decision.explain.information import Information, Recount
+from tasks.decision.explain.information import Information
 from tasks.decision.explain.levers import Lever
 from tasks.decision.explain.result import (
     Choice,
@@ -98,7 +98,6 @@ def explain(
     *,
     is_over: Callable[[], bool] = never,
     beside: Beside = cache,
-    recount: Recount | None = None,
 ) -> Explanation:
     """Find the smallest changes that reverse the verdict on one recipient's release; each was tried and reverses it.
 
@@ -125,8 +124,7 @@ def explain(
 
     ``progress`` is called with words on what is being tried; ``is_over`` says that no further game is to be solved for
     a lever. ``beside`` may do parts of the work for a release that passed at the same time; what it starts shares
-    nothing that is found from then on, and has bounds on its work of its own. ``recount`` gives candidates of a
-    request whose columns or levels are others.
+    nothing that is found from then on, and has bounds on its work of its own.
 
     Raises StageFailed if the recorded terms now give other figures or another verdict than recorded: data, population
     or program are then not those of the decision.
@@ -189,7 +187,7 @@ def explain(
         games_solved=candidates.games_solved - games_before,
         note=_WITHOUT_DECOYS if decoyed else "",
         at_stake=_at_stake(trial, gates),
-        **(_information(Information(trial, recount), switches) if passes else {}),
+        **(_information(Information(trial), switches) if passes else {}),
     )
 
 

@@ -5,7 +5,7 @@ judged as a release would be, and passes every gate; it is of a design, never of
 measured by the request's own weights, a record that is left out keeping nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
@@ -25,7 +25,6 @@ from tasks.core.errors import (
     StageFailed,
 )
 from tasks.decision.explain import levers
-from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import NOT_STATED, attribute_path
 from tasks.decision.explain.result import ColumnKept, Cost, Keeping, LevelsChange, Switch, TermChange
@@ -42,8 +41,6 @@ from tasks.request.model import (
     Role,
 )
 
-Recount = Callable[[ReleaseRequest], Candidates]
-"""Candidates of a request whose columns or levels are others, so that data and population are counted anew."""
 Changes = tuple[TermChange, ...]
 Levels = tuple[str | int, ...]
 
@@ -76,8 +73,6 @@ class Information:
     """Information that a copy keeps as it is, and under other terms."""
 
     trial: Trial
-    recount: Recount | None
-    """None where data cannot be counted anew."""
 
     @property
     def columns(self) -> tuple[ColumnKept, ...]:
@@ -146,9 +141,9 @@ class Information:
         request = levers.stated(self.trial.request, values)
         candidates = self.trial.candidates
         if any(where.startswith("attributes") and not where.endswith(".weight") for where in values):
-            if self.recount is None:
+            if candidates.recount is None:
                 raise RequestError("the data are not at hand", expected="them, to be counted anew")
-            candidates = self.recount(request)
+            candidates = candidates.recount(request)
         recipient = request.recipient(self.trial.recipient.id)
         return replace(self.trial, request=request, recipient=recipient, candidates=candidates)
 
@@ -223,7 +218,7 @@ class Information:
     def _dropped(self) -> list[Keeping]:
         """The column without which the others keep most; sought as one that is free to lose where games are large."""
         names, found = list(self._shares), list[tuple[float, str]]()
-        if self.recount is None or len(names) < 2:
+        if self.trial.candidates.recount is None or len(names) < 2:
             return []
         gone = ("weight", 0.0) if self.trial.candidates.is_large else ("role", Role.WITHHELD)
         likely = sorted(names, key=lambda one: -self._shares[one])
