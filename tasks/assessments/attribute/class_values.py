@@ -34,7 +34,7 @@ FEW_VALUES = 5
 """Most values that a class may disclose together."""
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.1
 """Least share of the class's records that have values disclosed together, and largest share of the other records."""
-_RULES = 3
+RULES = 3
 """A value by either reading of missing ones, and values together: each takes a third of what chance may explain."""
 _MIDDLE, _NEARLY_THE_RANGE = (0.05, 0.95), (0.01, 0.99)
 _ROUNDING = 1e-12
@@ -91,7 +91,9 @@ class DisclosedValues:
     """Disclosure of one sensitive column by the classes of a file."""
 
     disclosed: Bools
-    """Whether the class of each record discloses its value; shape (n_records,)."""
+    """Whether the class of each record discloses its value, by itself or with others; shape (n_records,)."""
+    alone: Bools
+    """Whether it does by itself; shape (n_records,)."""
     homogeneous: Bools
     """Whether each record is in a class of one value, which at most 4/5 of the file have; shape (n_records,)."""
     largest_share: float
@@ -140,19 +142,20 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
         sizes, total = np.bincount(classes[whole], minlength=n_classes), max(int(whole.sum()), 1)
         shares = (up_to[values.ends] - up_to[:-1]) / total
         size, share = sizes[of_class], shares[rank]
-        discloses |= judged & discloses_value(within, size, share, _RULES * tests)
+        discloses |= judged & discloses_value(within, size, share, RULES * tests)
         homogeneous |= judged & (within == size) & is_rare_enough(share)
         np.maximum.at(rises, of_class, np.where(judged, within / size - share, 0.0))
         largest = max(largest, float((within / size)[judged].max(initial=0.0)))
         later = (up_to[values.ends] - up_to[1:]) / total
         by_chance = max(by_chance, _by_chance(sizes, np.bincount(classes), shares, later, values.judged))
     own = np.bincount(classes[counted], minlength=n_classes)[of_class]
-    together = _together(_Pairs(of_class, rank, before, up_to, own, int(counted.sum())), values, _RULES * tests)
-    telling = np.append(of_class[discloses], of_class[together > np.arange(len(together))])
+    together = _together(_Pairs(of_class, rank, before, up_to, own, int(counted.sum())), values, RULES * tests)
+    alone = _covered(discloses, ends, pair_of, stated) | told(classes, of_class[discloses], ~counted)
     return DisclosedValues(
-        disclosed=_covered(discloses, ends, pair_of, stated)
+        disclosed=alone
         | _covered(together > 0, together, pair_of, stated)
-        | told(classes, telling, ~counted),
+        | told(classes, of_class[together > 0], ~counted),
+        alone=alone,
         homogeneous=_covered(homogeneous, ends, pair_of, stated) | told(classes, of_class[homogeneous], ~counted),
         largest_share=largest,
         rises=rises,

@@ -1,7 +1,7 @@
 """Values of an attribute of rows that the classes of a file disclose of their persons.
 
 As of attributes of people (``tasks.assessments.attribute.class_values``), but that a person has a value if any of the
-person's rows has it.
+person's rows has it, and that each value is judged by itself.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.attribute.class_values import (
+    RULES,
     Bools,
     Floats,
     OrderedValues,
@@ -63,30 +64,34 @@ def disclosed_events(
     counted = np.full(len(classes), values.missing is MissingReading.OWN_GROUP)
     counted[persons[stated]] = True
     counted |= np.bincount(persons, minlength=len(classes)) == 0
-    sizes = np.bincount(classes[counted], minlength=int(classes.max(initial=-1)) + 1)
+    n_classes = int(classes.max(initial=-1)) + 1
     person, rank = distinct_values(persons[stated], values.ranks[stated])
     same = np.diff(person, prepend=-1) == 0
     after = np.where(same, np.append(-1, rank[:-1])[: len(rank)] + 1, 0)
     first = np.maximum(after, np.searchsorted(values.ends, rank, side="right"))
-    shares = _covering(first, rank + 1, len(values.ends)) / max(int(counted.sum()), 1)
+    holders = _covering(first, rank + 1, len(values.ends))
     of_person = classes[person] * stride
     pairs, pair_of = np.unique(of_person + rank, return_inverse=True)
     begins = np.searchsorted(pairs, of_person + first)
     within = _covering(begins, pair_of + 1, len(pairs))
     of_class, start = np.divmod(pairs, stride)
     ends = np.searchsorted(pairs, of_class * stride + values.ends[start])
-    size, share, judged = sizes[of_class], shares[start], values.judged[start]
-    rise = np.where(judged, within / size - share, 0.0)
-    discloses = judged & discloses_value(within, size, share, tests)
-    homogeneous = judged & (within == size) & is_rare_enough(share)
-    rises = np.zeros(len(sizes))
-    np.maximum.at(rises, of_class, rise)
+    judged = values.judged[start]
+    discloses, homogeneous = (np.zeros(len(pairs), dtype=np.bool_) for _ in range(2))
+    rises, largest = np.zeros(n_classes), 0.0
+    for whole in [counted] if counted.all() else [counted, np.ones(len(classes), dtype=np.bool_)]:
+        size = np.bincount(classes[whole], minlength=n_classes)[of_class]
+        share = (holders / max(int(whole.sum()), 1))[start]
+        discloses |= judged & discloses_value(within, size, share, RULES * tests)
+        homogeneous |= judged & (within == size) & is_rare_enough(share)
+        np.maximum.at(rises, of_class, np.where(judged, within / size - share, 0.0))
+        largest = max(largest, float((within / size)[judged].max(initial=0.0)))
     return DisclosedEvents(
         disclosed=_persons(discloses, ends, pair_of, person, len(classes))
         | told(classes, of_class[discloses], ~counted),
         homogeneous=_persons(homogeneous, ends, pair_of, person, len(classes))
         | told(classes, of_class[homogeneous], ~counted),
-        largest_share=float((within / size)[judged].max(initial=0.0)),
+        largest_share=largest,
         rises=rises,
     )
 

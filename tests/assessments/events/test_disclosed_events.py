@@ -60,7 +60,7 @@ def test_people_without_a_value_hide_nothing_unless_these_are_a_group() -> None:
     rows: list[tuple[int, str | None]] = [(0, "hiv"), (1, None), (2, None), (3, "flu"), (3, None)]
     made = found([0, 0, 0, 1], rows)
     assert made.largest_share == 1.0
-    assert made.rises.tolist() == pytest.approx([1 - 1 / 2, 1 - 1 / 2])
+    assert made.rises.tolist() == pytest.approx([1 - 1 / 2, 1 - 1 / 4]), "as of a box that is ticked or empty"
     assert made.homogeneous.tolist() == [True] * 4
     made = found([0, 0, 0, 1], rows, missing=MissingReading.OWN_GROUP)
     assert made.rises.tolist() == pytest.approx([1 / 3 - 1 / 4, 1 - 1 / 4])
@@ -131,7 +131,7 @@ def test_one_row_a_person_is_an_attribute_of_people(
         disclosed_values(classes, values, TESTS),
         disclosed_events(classes, np.arange(len(classes)), values, TESTS),
     )
-    assert now.disclosed.tolist() == before.disclosed.tolist()
+    assert now.disclosed.tolist() == before.alone.tolist()
     assert now.homogeneous.tolist() == before.homogeneous.tolist()
     assert now.rises.tolist() == before.rises.tolist()
     assert now.largest_share == before.largest_share
