@@ -42,6 +42,7 @@ _solved = lru_cache(maxsize=4096)(exploiting._table.__wrapped__)
 _verdicts: dict[tuple[object, ...], dict[str, bool]] = {}
 _judged: dict[bytes, run.Judged] = {}
 _NOT_VALIDATED = {"hierarchy", "known_probability", "weight"}
+"""Terms of an attribute that validation does not read; of the policy it reads its own part alone."""
 
 
 def once(function: Callable[..., Result]) -> Callable[..., Result]:
