@@ -31,6 +31,7 @@ from tasks.core.people import WorkflowRole, other_hands
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Entry, Event
 from tests.service.test_worker import failing
+from tests.support.brief_reports import brief_reports
 from tests.support.enrolled import enrol_for
 from tests.support.pages import EARLIER, FIRST, OFFICER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
 from tests.support.world import NOW, World, recipient
@@ -546,7 +547,8 @@ def test_explanation_and_reassessment_on_the_page_are_those_of_the_commands(
 ) -> None:
     """On a release that the gate has really made: the explanation is shown, and the re-assessment is in the ledger."""
     monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
-    made = world.run(in_process)
+    with brief_reports():
+        made = world.run(in_process)
     record = made.records[0]
     with open_ledger(world.workspace) as ledger:
         person = Directory.of(ledger).person(record.requested_by)
