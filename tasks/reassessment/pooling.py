@@ -32,7 +32,6 @@ from tasks.reassessment.population import Flags, TodaysPopulation, leaves_in, ru
 from tasks.reassessment.scoring import Delivered, Today
 from tasks.request.model import Measure, Recipient
 
-_CHUNK_BYTES = 16 * 2**20
 _MOST_PAIRS = 2 * 10**11
 """Pairs of an intersection and a combination of values past which they are not compared."""
 
@@ -144,16 +143,47 @@ def _matching(copies: Sequence[LaidCopy], pooled: Sequence[PooledCopy], codes: C
             fix="release fewer quasi-identifiers, or wider groups; to re-assess a copy, name a population with fewer "
             "combinations of values: releasegate reassess RELEASE --under POPULATION",
         )
-    found, step = np.zeros(n_rows, dtype=np.int64), max(_CHUNK_BYTES // max(len(codes), 1), 1)
-    for start in range(0, n_rows, step):
-        part = slice(start, start + step)
-        inside = np.ones((len(found[part]), len(codes)), dtype=np.bool_)
-        for members, rows in zip(held, pooled, strict=False):
-            for axis, (attribute, groups_hold) in enumerate(members.items()):
-                holds = groups_hold[rows.cells[part, axis]][:, codes[:, attribute]]
-                inside &= holds | ~rows.present[part, None]
-        found[part] = inside @ people
+    found = np.zeros(n_rows, dtype=np.int64)
+    sets = {axis: _sets(held, pooled, axis, codes) for axis in range(codes.shape[1])}
+    finest_first = sorted(sets, key=lambda axis: -sets[axis][1].shape[1])
+    _count(np.arange(n_rows), [(axis, *sets[axis]) for axis in finest_first], codes, people, found)
     return found
+
+
+def _sets(
+    held: Sequence[Mapping[int, Flags]], pooled: Sequence[PooledCopy], attribute: int, codes: Codes
+) -> tuple[NDArray[np.intp], Flags]:
+    """Values of an attribute that are in all cells of a row: which set it is, and what each of the sets holds."""
+    cells = [
+        (members[attribute], np.where(rows.present, rows.cells[:, list(members).index(attribute)], -1))
+        for members, rows in zip(held, pooled, strict=False)
+        if attribute in members
+    ]
+    if not cells:
+        return np.zeros(len(pooled[0].present), dtype=np.intp), np.ones((1, codes[:, attribute].max() + 1), np.bool_)
+    used, which = np.unique(np.column_stack([cell for _, cell in cells]), axis=0, return_inverse=True)
+    sets = np.ones((len(used), cells[0][0].shape[1]), dtype=np.bool_)
+    for (groups_hold, _), cell in zip(cells, used.T, strict=True):
+        sets &= groups_hold[cell] | (cell < 0)[:, None]
+    return which.ravel(), sets
+
+
+def _count(
+    rows: NDArray[np.intp],
+    attributes: Sequence[tuple[int, NDArray[np.intp], Flags]],
+    codes: Codes,
+    people: Counts,
+    found: Counts,
+) -> None:
+    """Count the people of some combinations in some rows, those with the same set of the first attribute at once."""
+    if not attributes:
+        found[rows] = people.sum()
+        return
+    (attribute, which, sets), *others = attributes
+    rows = rows[np.argsort(which[rows], kind="stable")]
+    for alike in np.split(rows, np.flatnonzero(np.diff(which[rows])) + 1):
+        inside = sets[which[alike[0]]][codes[:, attribute]]
+        _count(alike, others, codes[inside], people[inside], found)
 
 
 def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[list[dict[int, Flags]], Codes, Counts]:
