@@ -15,8 +15,9 @@ records    ``code``          number of the distinct value; NaN where missing
            ``differs``       1 in one row of each person whose rows have different values
            ``copied``        1 where the cell equals a direct identifier of its record; NaN where one is missing
            ``named``         1 where the cell has a direct identifier of its record, or a word of anybody's
-           ``dated``         1 where the column holds dates, day numbers, or days or months of split dates
-           ``located``       1 where the column holds coordinates
+           ``dated``         1 where the column holds dates, also in digits or split, or day numbers
+           ``located``       1 where the column holds coordinates or postcodes
+           ``again``         1 where the cell repeats an identifier that seems to name people in several rows
            ``timed``         1 where what follows the day of a date is not what follows most
            ``before birth``  1 where the date lies before the date of birth of its row
            ``after death``   1 where the date lies after the date of death of its row
@@ -42,6 +43,7 @@ from tasks.microdata.tables import own_rows
 from tasks.request.model import PatternName, ReleaseRequest, Role, ValueType
 from tasks.validation.columns import FileColumns
 from tasks.validation.date_order import DateOrder
+from tasks.validation.forms import rows_again
 from tasks.validation.names import names
 from tasks.validation.readings import arrow, found, readable
 from tasks.validation.repeated import IdentifierWords, identifier_words, repeated
@@ -166,6 +168,7 @@ class ColumnTables:
             "differs": lambda: self._differs,
             "copied": lambda: pd.Series(copied(self._cells, self.file.identifiers)),
             "named": lambda: pd.Series(named(self._cells, self.file.sought_names) | self._repeated),
+            "again": lambda: _flagged(rows_again(self.encoded)),
             "dated": lambda: _flagged(columns.dated(self.column)),
             "located": lambda: _flagged(columns.located(self.column)),
             "aged": lambda: _flagged(columns.aged(self.column)),
