@@ -238,10 +238,7 @@ def _of_people(request: ReleaseRequest, column: str, attribute: Attribute) -> It
     rows = request.dataset.person is None and column != request.dataset.record_id
     number = attribute.type in (ValueType.TEXT, ValueType.INTEGER) and not is_age(column, attribute)
     if rows and attribute.role is Role.DIRECT and number and attribute.safe_harbor is not SafeHarborRule.ZIP:
-        words = (
-            f"one row a person: people with several rows need “dataset.person: {column}”, a column that names none "
-            "“role: withheld”"
-        )
+        words = f"no person in several rows; else state “dataset.person: {column}”, or “role: withheld” if nobody is named"
         yield Check("one row a person", words, column, "again", _BETWEEN, _NONE)
 
 
