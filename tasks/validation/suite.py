@@ -238,8 +238,8 @@ def _of_people(request: ReleaseRequest, column: str, attribute: Attribute) -> It
     rows = request.dataset.person is None and column != request.dataset.record_id
     number = attribute.type in (ValueType.TEXT, ValueType.INTEGER) and not is_age(column, attribute)
     if rows and attribute.role is Role.DIRECT and number and attribute.safe_harbor is not SafeHarborRule.ZIP:
-        words = f"no person in several rows; else state “dataset.person: {column}”, or “role: withheld” if nobody is named"
-        yield Check("one row a person", words, column, "again", _BETWEEN, _NONE)
+        ways = f"state “dataset.person: {column}”, or “role: withheld” if nobody is named"
+        yield Check("one row a person", f"no person in several rows; else {ways}", column, "again", _BETWEEN, _NONE)
 
 
 def _one_value(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
