@@ -24,7 +24,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from tasks.request.model import ReleaseRequest, SafeHarborRule, ValueType
-from tasks.validation.forms import are_postcodes, days_in_digits
 from tasks.validation.values import encode, read_days, read_numbers
 
 OLDEST_AGE = 89
@@ -98,7 +97,7 @@ class FileColumns:
         """Records whose cell is a date or the day or month of one; none where a column of text holds no numbers."""
         if self.request.attributes[column].type is ValueType.DATE:
             return self._spread(column, ~read_days(encode(self.frame[column]).values).isna().to_numpy())
-        if column in self._split_dates or days_in_digits(encode(self.frame[column]).values):
+        if column in self._split_dates:
             return self.frame[column].notna().to_numpy()
         cells = self._numbers[column]
         present = cells[~np.isnan(cells)]
@@ -106,9 +105,7 @@ class FileColumns:
         return mask
 
     def located(self, column: str) -> Flags:
-        """Records whose cell is a coordinate or a postcode."""
-        if are_postcodes(encode(self.frame[column]).values):
-            return self.frame[column].notna().to_numpy()
+        """Records whose cell is a coordinate."""
         cells, words = self._numbers[column], frozenset(name_words(column))
         present = np.abs(cells[~np.isnan(cells)])
         none: Flags = np.zeros(len(cells), dtype=np.bool_)
