@@ -118,7 +118,7 @@ class Dialogue:
         named = self.asking.text(
             f"column that names the person of each row{of}; {NONE if found else 'Enter'}: nobody has several rows",
             "Risks are of people: rows of one person must not pass for a crowd to hide in."
-            + (f" Rows that share {found} share quasi-identifiers." if found else ""),
+            + (f" {found} repeats as names and numbers of people do." if found else ""),
             default=found or LEFT,
             wrong=wrong,
         )

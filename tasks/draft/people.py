@@ -5,24 +5,56 @@ from dataclasses import replace
 
 import numpy as np
 
-from tasks.draft.roles import Suggestion
+from tasks.draft.roles import Suggestion, Theme
 from tasks.generalization.kanonymity.classes import fold
 from tasks.microdata.persons import Persons
 from tasks.microdata.repeated_people import AGREEING, BY_CHANCE, agreeing
-from tasks.request.model import Role, ValueType
+from tasks.request.model import PatternName, Role, ValueType
+from tasks.validation.forms import rows_again
 from tasks.validation.values import EncodedColumn
 
-PERSON = "it seems to name the person of each row: rows that share it share quasi-identifiers"
+PERSON = "it seems to name the person of each row: it repeats as names and numbers of people do"
 _VARIES = "it differs between rows of a person"
+_OF_PEOPLE = frozenset(PatternName) - {
+    PatternName.FULL_DATE,
+    PatternName.AGE_OVER_89,
+    PatternName.COORDINATES,
+    PatternName.URL,
+    PatternName.IP,
+}
+"""Patterns that name people."""
 _SHIFT = "or insensitive with “date: {shift: person, days: 30}” and a gate on dates.*"
 
 
 def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn]) -> str | None:
     """The column whose repeated values go with repeated quasi-identifiers, that with most values; None for none.
 
-    Quasi-identifiers and keys of records are not asked, nor columns with missing cells; nothing is found where most
-    records have the same quasi-identifiers, or there is none that repeats.
+    Quasi-identifiers and keys of records are not asked, nor decimal numbers, private matters, or columns with missing
+    cells. Where most records have the same quasi-identifiers, or none repeats, it is an identifier of people whose
+    values are repeated as theirs are.
     """
+    return _agreeing(suggestions, columns) or next(
+        (
+            one.profile.name
+            for one in sorted(suggestions, key=lambda one: -one.profile.distinct)
+            if not one.profile.missing and _identifies(one) and repeats(one, columns)
+        ),
+        None,
+    )
+
+
+def repeats(suggestion: Suggestion, columns: Mapping[str, EncodedColumn]) -> bool:
+    """Whether a column is drafted as a direct identifier and its values repeat as those of people do."""
+    plain = suggestion.profile.type in (ValueType.TEXT, ValueType.INTEGER)
+    return suggestion.role is Role.DIRECT and plain and bool(rows_again(columns[suggestion.profile.name]).any())
+
+
+def _identifies(suggestion: Suggestion) -> bool:
+    """Whether the name of a column or its values say that it identifies people."""
+    return suggestion.theme is Theme.IDENTITY or not _OF_PEOPLE.isdisjoint(suggestion.profile.patterns)
+
+
+def _agreeing(suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn]) -> str | None:
     quasi = [columns[one.profile.name].codes for one in suggestions if one.role is Role.QUASI]
     if not quasi:
         return None
@@ -31,7 +63,13 @@ def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, Encod
     asked = [
         one.profile
         for one in suggestions
-        if one.role is Role.DIRECT or (one.role is not Role.QUASI and one.profile.distinct > len(members))
+        if one.role is Role.DIRECT
+        or (
+            one.role is not Role.QUASI
+            and one.theme is not Theme.PRIVATE
+            and one.profile.type is not ValueType.NUMBER
+            and one.profile.distinct > len(members)
+        )
     ]
     asked = [one for one in asked if 1 < one.distinct < one.records and not one.missing]
     most = np.bincount(tuples, minlength=len(members)).max(initial=0)
@@ -45,9 +83,15 @@ def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, Encod
 def with_rows(
     suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn], person: str | None
 ) -> tuple[Suggestion, ...]:
-    """The suggestions, with which columns are of rows: that of the person is a direct identifier."""
+    """The suggestions, with which columns are of rows: that of the person is a direct identifier.
+
+    Where each row is a person, a column that repeats and says nothing of people is withheld as what it is.
+    """
     if person is None:
-        return tuple(suggestions)
+        return tuple(
+            replace(one, role=Role.WITHHELD) if repeats(one, columns) and not _identifies(one) else one
+            for one in suggestions
+        )
     of_row = columns[person].codes
     found = []
     for one in suggestions:

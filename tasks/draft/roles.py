@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.request.model import DEFAULT_GATES, NUMERIC, GroupLevels, PatternName, Role, ValueType, records_for
+from tasks.validation.forms import are_postcodes
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
 from tasks.validation.scan import scan
 from tasks.validation.values import EncodedColumn, matches
@@ -57,6 +58,8 @@ class ColumnProfile:
         Labels of coded values, by code, where a class of the default gates could be made of the records with it.
     like_numbers
         Whether whole numbers could be those of records: nearly without gaps, or nearly all of one length.
+    postcodes
+        Whether it has the form of a British, Canadian or Dutch postcode in nine of ten values.
     """
 
     name: str
@@ -72,6 +75,7 @@ class ColumnProfile:
     label: str = ""
     value_labels: Mapping[str, str] = field(default_factory=dict)
     like_numbers: bool = False
+    postcodes: bool = False
 
     @property
     def distinct_ratio(self) -> float:
@@ -128,6 +132,7 @@ def profile(
         label=label,
         value_labels={code: label for code, label in value_labels.items() if code in often},
         like_numbers=kind is ValueType.INTEGER and _like_numbers(column.values),
+        postcodes=kind is ValueType.TEXT and are_postcodes(column.values),
     )
 
 
@@ -351,7 +356,10 @@ def _can_be_replaced(column: ColumnProfile) -> bool:
 
 def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
     """Subject of a column, by the words of its name, of its label, or the form of its values; and the evidence."""
-    return _by_name(column) or _by_label(column) or _by_values(column) or (None, "")
+    named = _by_name(column) or _by_label(column)
+    if column.postcodes and not column.is_key and (named is None or named[0] not in (Theme.IDENTITY, Theme.ZIP)):
+        return Theme.ZIP, "its values look like postcodes"
+    return named or _by_values(column) or (None, "")
 
 
 def _by_name(column: ColumnProfile) -> tuple[Theme, str] | None:
@@ -359,8 +367,8 @@ def _by_name(column: ColumnProfile) -> tuple[Theme, str] | None:
     generic = words & GENERIC_NAMES
     themes = [theme for theme, hints in HINTS.items() if words & hints]
     if generic and (not themes or column.is_key):
-        # A number or code that many records share is that of a site or a group.
-        shared = not words & _OF_NAMES and column.distinct_ratio < _FEW
+        # A number or code that many records share is that of a site or a group, unless it is named for people.
+        shared = not words & (_OF_NAMES | _PEOPLE) and column.distinct_ratio < _FEW
         return (Theme.PLACE if shared else Theme.IDENTITY), _in_name(column, generic)
     if themes[:1] == [Theme.DATE] and _tells_an_event(column):
         return Theme.PRIVATE, _in_name(column, HINTS[Theme.DATE])

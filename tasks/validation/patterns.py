@@ -24,7 +24,7 @@ medical record number        MRN and at least 3 digits; record, chart, patient, 
                              German, French and Spanish
 full date                    day, month and year in the common orders and separators,    year; month and year; day and
                              month names in English, German, French and Spanish,         month without a year
-                             ``YYYYMMDD``
+                             ``YYYYMMDD``; “first Monday of March” in English
 name                         after a title, a kinship or a label such as “name:”; in     words in small letters
                              English, German, French and Spanish
 postal address               house number and street in the forms of these languages;    a town alone
@@ -157,6 +157,8 @@ _FULL_DATE = "(?i)" + _any(
     f"{_NO_DIGIT_BEFORE}{_DAY}[.{_HYPHEN}/]?{MONTH_NAME}[.'{_HYPHEN}/]?[0-9]{{2}}{_NO_DIGIT_AFTER}",
     f"(?:^|[^A-Za-z]){MONTH_NAME}[ .{_HYPHEN}/]{{0,3}}{_DAY}{_ORDINAL}[ ,.{_HYPHEN}/]{{1,3}}{_YEAR}{_NO_DIGIT_AFTER}",
     f"{_NOT_IN_NUMBER_BEFORE}{_BARE_DATE}{_CLOCK}{_NOT_IN_NUMBER_AFTER}",
+    "(?:^|[^A-Za-z])(?:1st|2nd|3rd|[45]th|first|second|third|fourth|fifth|last) "
+    f"(?:mon|tues|wednes|thurs|fri|satur|sun)day (?:of|in) {MONTH_NAME}(?:\\Z|[^A-Za-z])",
 )
 
 _UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĘĚĞİŁŃŇŐŘŚŞŠŢŤŮŰŹŻŽ"

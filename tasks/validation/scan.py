@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tasks.request.model import PatternName, ValueType
+from tasks.validation.forms import days_in_digits
 from tasks.validation.names import names
 from tasks.validation.patterns import NUMBER_PATTERNS, TEXT_PATTERNS
 from tasks.validation.readings import readable
@@ -19,11 +20,15 @@ def scan(
     values: pd.Series, kind: ValueType, patterns: Iterable[PatternName] = PatternName
 ) -> dict[PatternName, npt.NDArray[np.bool_]]:
     """Of each kind of identifier the values of a column of some type that have one; all of shape (n_values,)."""
-    if kind is not ValueType.TEXT:
+    if kind is ValueType.TEXT:
+        texts = readable(values)
+        found = {name: _found(texts, name) for name in patterns}
+    else:
         numbers = {} if kind is ValueType.DATE else NUMBER_PATTERNS
-        return {name: matches(values, numbers[name]) for name in patterns if name in numbers}
-    texts = readable(values)
-    return {name: _found(texts, name) for name in patterns}
+        found = {name: matches(values, numbers[name]) for name in patterns if name in numbers}
+    if PatternName.FULL_DATE in found and days_in_digits(values):
+        found[PatternName.FULL_DATE][:] = True
+    return found
 
 
 def _found(texts: pd.Series, name: PatternName) -> npt.NDArray[np.bool_]:

@@ -118,6 +118,7 @@ def derive(request: ReleaseRequest) -> ValidationPlan:
     checks = list(_table_checks(request))
     for column, attribute in request.attributes.items():
         checks += _declared_checks(request, column, attribute)
+        checks += _of_people(request, column, attribute)
         if attribute.role is Role.TEXT:
             checks += _one_value(request, column, attribute)
         if not attribute.role.withheld:
@@ -232,6 +233,15 @@ def _date_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> 
         yield Check("age on the day", words, column, "other age", _BETWEEN, _NONE)
 
 
+def _of_people(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
+    """The check that an identifier names nobody in several rows, where each row is taken for a person."""
+    rows = request.dataset.person is None and column != request.dataset.record_id
+    number = attribute.type in (ValueType.TEXT, ValueType.INTEGER) and not is_age(column, attribute)
+    if rows and attribute.role is Role.DIRECT and number and attribute.safe_harbor is not SafeHarborRule.ZIP:
+        ways = f"state “dataset.person: {column}”, or “role: withheld” if nobody is named"
+        yield Check("one row a person", f"no person in several rows; else {ways}", column, "again", _BETWEEN, _NONE)
+
+
 def _one_value(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
     """The check of what leaves of people who can have several rows."""
     if request.dataset.person is not None and attribute.of == "person":
@@ -275,10 +285,11 @@ def _scans_beside_others(request: ReleaseRequest, column: str, attribute: Attrib
     if not is_date:
         yield Check("identifier in text", "no word of a direct identifier", column, "named", _BETWEEN, _NONE)
     if PatternName.FULL_DATE in patterns and not attribute.dated:  # other dates leave, and are judged as such
-        words = "no full date" if is_date else "no date as day number, or split into day and month"
+        words = "no full date" if is_date else "no date as day number, in digits, or split into day and month"
         yield Check(PatternName.FULL_DATE.value, words, column, "dated", _BETWEEN, _NONE)
     if PatternName.COORDINATES in patterns and not is_date:
-        yield Check(PatternName.COORDINATES.value, "no column of coordinates", column, "located", _BETWEEN, _NONE)
+        words = "no column of coordinates or postcodes"
+        yield Check(PatternName.COORDINATES.value, words, column, "located", _BETWEEN, _NONE)
     if PatternName.AGE_OVER_89 in patterns and not is_date and not is_age(column, attribute):
         yield Check("age", f"no age over {OLDEST_AGE} under a different name", column, "aged", _BETWEEN, _NONE)
 

@@ -15,8 +15,9 @@ records    ``code``          number of the distinct value; NaN where missing
            ``differs``       1 in one row of each person whose rows have different values
            ``copied``        1 where the cell equals a direct identifier of its record; NaN where one is missing
            ``named``         1 where the cell has a direct identifier of its record, or a word of anybody's
-           ``dated``         1 where the column holds dates, day numbers, or days or months of split dates
-           ``located``       1 where the column holds coordinates
+           ``dated``         1 where the column holds dates, also in digits or split, or day numbers
+           ``located``       1 where the column holds coordinates or postcodes
+           ``again``         1 where the cell repeats an identifier that seems to name people in several rows
            ``timed``         1 where what follows the day of a date is not what follows most
            ``before birth``  1 where the date lies before the date of birth of its row
            ``after death``   1 where the date lies after the date of death of its row
@@ -42,6 +43,7 @@ from tasks.microdata.tables import own_rows
 from tasks.request.model import PatternName, ReleaseRequest, Role, ValueType
 from tasks.validation.columns import FileColumns
 from tasks.validation.date_order import DateOrder
+from tasks.validation.forms import are_postcodes, days_in_digits, rows_again
 from tasks.validation.names import names
 from tasks.validation.readings import arrow, found, readable
 from tasks.validation.repeated import IdentifierWords, identifier_words, repeated
@@ -166,8 +168,9 @@ class ColumnTables:
             "differs": lambda: self._differs,
             "copied": lambda: pd.Series(copied(self._cells, self.file.identifiers)),
             "named": lambda: pd.Series(named(self._cells, self.file.sought_names) | self._repeated),
-            "dated": lambda: _flagged(columns.dated(self.column)),
-            "located": lambda: _flagged(columns.located(self.column)),
+            "again": lambda: _flagged(rows_again(self.encoded)),
+            "dated": lambda: _flagged(self._all(days_in_digits) | columns.dated(self.column)),
+            "located": lambda: _flagged(self._all(are_postcodes) | columns.located(self.column)),
             "aged": lambda: _flagged(columns.aged(self.column)),
             "timed": lambda: _flagged(self._dates.timed(self.column)),
             "before birth": lambda: _flagged(self._dates.before_birth(self.column)),
@@ -176,6 +179,10 @@ class ColumnTables:
             PatternName.NAME.value: lambda: _flagged(names(self.readable, self.words)),
         } | {kind.value: partial(self._verified, kind) for kind in VERIFIED}
         return fields[name]()
+
+    def _all(self, formed: Callable[[pd.Series], bool]) -> npt.NDArray[np.bool_]:
+        """Records with a value, where the values have a form all together; else none."""
+        return (self.encoded.codes >= 0) & formed(self.encoded.values)
 
     def _verified(self, kind: PatternName) -> pd.Series:
         return _flagged(verified(self.readable, kind))

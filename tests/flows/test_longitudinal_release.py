@@ -158,14 +158,15 @@ def test_sixty_patients_with_ten_visits_each_are_no_classes_of_ten(sixty: World,
     )
     sixty.ask(**rows_as_people)
     told = releasegate("check", sixty.request, "--json")
-    assert told.code == 0, told.err + told.out
+    assert told.code == 3, told.err + told.out
     assert told.document["records"] == 600
     (question,) = (note for note in told.document["notes"] if "can a person have several rows?" in note)
     assert "patient has 60 values in 600 records" in question
     (wrong,) = sixty.run(engine).records
-    assert wrong.risk is not None
-    assert wrong.risk.residual.smallest_class == 10
-    assert wrong.decision is Verdict.APPROVED
+    assert wrong.decision is Verdict.BLOCKED
+    (failed,) = (one for one in wrong.validation.checks if not one.passed)
+    assert (failed.column, failed.failed, failed.checked) == ("patient", 540, 600)
+    assert "no person in several rows; else state “dataset.person: patient”" in shown_of(wrong)
     (seen,) = (one for one in wrong.validation.observed if one.id.startswith("repeated person/"))
     assert (seen.column, seen.records) == ("patient", 540)
     assert "of the same patient (540 records), as several rows of one person do" in shown_of(wrong)

@@ -155,6 +155,7 @@ def test_any_column_name_and_value_can_be_validated(request_of, attributes, fram
 def test_at_most_a_hundred_positions_are_kept_for_a_check(request_of, attributes, frame_of):
     frame = pd.concat([frame_of()] * 10, ignore_index=True)
     frame["record_id"] = pd.array([f"R{row}" for row in range(240)], dtype=pd.StringDtype("pyarrow"))
+    frame["name"] = pd.array([f"Person Numbered{row}" for row in range(240)], dtype=pd.StringDtype("pyarrow"))
     frame["ward"] = pd.array(["east"] * 240, dtype=pd.StringDtype("pyarrow"))
     outcome = validate(frame, request_of(attributes), np.ones(240, dtype=np.bool_))
     assert failures(outcome) == {("domain", "ward"): 240}

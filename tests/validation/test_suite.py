@@ -19,7 +19,7 @@ def test_every_declaration_becomes_a_check(request_of):
     assert {column: set(by_column(plan, column)) for column in ("", *request_of().attributes)} == {
         "": {"release columns", "population coverage"},
         "record_id": {"unique", "present"},
-        "name": set(),
+        "name": {"one row a person"},
         "zip": {"text length", *quasi},
         "sex": {"text length", *quasi},
         "age_at_visit": {"type", "range", *numbers},

@@ -1,0 +1,88 @@
+"""The column that a draft takes for the name of the person of each row."""
+
+import numpy as np
+import pandas as pd
+
+from tasks.draft.draft import Draft, Source, draft_file, profiled
+from tasks.request.model import Role
+
+CHANCE = np.random.default_rng(26)
+PEOPLE, SESSIONS = 45, 1800
+
+
+def drafted(**columns: object) -> Draft:
+    cells = {name: pd.array([str(one) for one in of], dtype="string[pyarrow]") for name, of in columns.items()}  # type: ignore[attr-defined]
+    return draft_file(profiled(Source("data.csv", pd.DataFrame(cells))), None)
+
+
+def sessions(**columns: object) -> Draft:
+    """Forty sessions of each of 45 people, whose age grows half-way: 22 or so of 40 rows have the first age."""
+    person = CHANCE.permutation(np.repeat(np.arange(PEOPLE), SESSIONS // PEOPLE))
+    age = 30 + person + (np.arange(SESSIONS) >= SESSIONS // 2)
+    sex = np.where(person % 2 == 0, "F", "M")
+    given = {name: [of[one] for one in person] for name, of in columns.items()}  # type: ignore[index]
+    return drafted(session=[f"S{row:04d}" for row in range(SESSIONS)], **given, age=age, sex=sex)
+
+
+def test_a_number_or_name_of_people_is_proposed_though_their_age_grows() -> None:
+    numbers = [70_000 + 37 * one for one in range(PEOPLE)]
+    assert sessions(mrn=numbers).person == "mrn"
+    assert sessions(patient_id=numbers).person == "patient_id"
+    assert sessions(name=[f"Alma F{chr(97 + one % 26)}lk{'e' * (one // 26)}" for one in range(PEOPLE)]).person == "name"
+
+
+def test_a_number_of_a_ward_is_not_proposed() -> None:
+    draft = drafted(
+        session=[f"S{row:04d}" for row in range(SESSIONS)],
+        ward_no=CHANCE.integers(1, 9, SESSIONS),
+        age=CHANCE.integers(20, 80, SESSIONS),
+        sex=CHANCE.choice(["F", "M"], SESSIONS),
+    )
+    assert draft.person is None
+
+
+def test_an_amount_with_one_repeated_pair_is_not_proposed() -> None:
+    """A charge with 899 values in 900 records, the two equal ones of the same age and sex."""
+    charge = [600 + 0.37 * row for row in range(899)]
+    draft = drafted(
+        member_id=[f"M{row:04d}" for row in range(900)],
+        age=[*(20 + row % 60 for row in range(899)), 20 + 898 % 60],
+        sex=[*("FM"[row // 60 % 2] for row in range(899)), "FM"[898 // 60 % 2]],
+        charge=[f"{one:.2f}" for one in [*charge, charge[-1]]],
+    )
+    assert draft.person is None
+
+
+def test_the_draft_tells_days_and_postcodes_by_their_values() -> None:
+    days = pd.date_range("2025-01-01", "2025-12-31")
+    zones = [f"LS{area} {sector}{unit}" for area in range(1, 20) for sector in (1, 2, 3) for unit in ("AB", "ZQ")]
+    draft = drafted(
+        patient_id=[f"P{row:04d}" for row in range(1000)],
+        sex=CHANCE.choice(["F", "M"], 1000),
+        result_code=[f"{days[row % 365]:%m%d}" for row in range(1000)],
+        lab_run=[f"{days[row % 365]:%y%m%d}{row % 2}" for row in range(1000)],
+        benefit_zone=[zones[row % len(zones)] for row in range(1000)],
+    )
+    roles = {one.profile.name: one.role for one in draft.suggestions}
+    assert roles["result_code"] == roles["lab_run"] == Role.DIRECT
+    assert roles["benefit_zone"] == Role.QUASI
+
+
+def test_what_repeats_and_is_no_person_is_withheld_as_what_it_is() -> None:
+    """A place that the population table lacks does not leave, and is no identifier of people."""
+    data = pd.DataFrame(
+        {
+            "patient_id": [f"P{row:04d}" for row in range(600)],
+            "hospital": [f"Hospital {'ABCDEF'[row % 6]}" for row in range(600)],
+            "sex": CHANCE.choice(["F", "M"], 600),
+        },
+        dtype="string[pyarrow]",
+    )
+    counts = pd.DataFrame({"sex": ["F", "M"], "count": ["9000", "9000"]}, dtype="string[pyarrow]")
+    draft = draft_file(profiled(Source("data.csv", data)), Source("population.csv", counts))
+    assert {one.profile.name: one.role for one in draft.suggestions} == {
+        "patient_id": Role.DIRECT,
+        "hospital": Role.WITHHELD,
+        "sex": Role.QUASI,
+    }
+    assert draft.person is None
