@@ -6,13 +6,14 @@ from dataclasses import replace
 import pandas as pd
 
 from tasks.assessments.columns.facts import ColumnFinding, Sign
+from tasks.assessments.columns.numbers import Numbers, numbers_of
 from tasks.assessments.columns.places import ColumnTable, places
 from tasks.draft.roles import MANY_VALUES, Suggestion
 from tasks.draft.stated import STATED
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.presence import presences
+from tasks.microdata.presence import Factorized, namings, presences
 from tasks.microdata.withheld import NEARLY_UNIQUE, with_date_parts, without_gaps
-from tasks.request.model import Role
+from tasks.request.model import Role, ValueType
 from tasks.validation.values import EncodedColumn
 
 
@@ -26,7 +27,8 @@ def with_places(
     by_role: dict[Role, dict[str, Suggestion]] = {role: {} for role in Role}
     for one in suggestions:
         by_role[one.role][one.profile.name] = one
-    names = [*by_role[Role.SENSITIVE], *by_role[Role.INSENSITIVE], *by_role[Role.UNREVIEWED]]
+    released = by_role[Role.SENSITIVE] | by_role[Role.INSENSITIVE] | by_role[Role.UNREVIEWED]
+    names = list(released)
     domains = {} if population is None else {str(name): pd.Index(population[name].unique()) for name in population}
     table = ColumnTable(
         {name: without_gaps(columns[name].codes) for name in names},
@@ -38,6 +40,12 @@ def with_places(
             if name not in columns or len(columns[name].values) < NEARLY_UNIQUE * len(codes)
         },
         tuple(presences({name: pd.Index(columns[name].values) for name in names}, {"population": domains})),
+        tuple(namings(*(_written(part, columns) for part in (released, by_role[Role.QUASI])))),
+        {
+            name: numbers
+            for each in (*released.values(), *by_role[Role.QUASI].values())
+            for name, numbers in _numbers(each, columns[each.profile.name]).items()
+        },
     )
     found = places(table)
     return tuple(
@@ -68,6 +76,20 @@ def _not_excused(findings: Sequence[ColumnFinding], withheld: Container[str]) ->
     """Withheld columns that are revealed, which outsiders may know."""
     if names := " and ".join(sorted({name for one in findings for name in one.revealed(withheld)})):
         yield f"no reason excuses that, unless {names} has known_probability: 0"
+
+
+def _written(suggestions: Mapping[str, Suggestion], columns: Mapping[str, EncodedColumn]) -> dict[str, Factorized]:
+    """Codes and values of columns of text."""
+    return {
+        name: (columns[name].codes, pd.Index(columns[name].values))
+        for name, one in suggestions.items()
+        if one.profile.type is ValueType.TEXT
+    }
+
+
+def _numbers(suggestion: Suggestion, column: EncodedColumn) -> dict[str, Numbers]:
+    profile = suggestion.profile
+    return numbers_of(profile.name, profile.type, without_gaps(column.codes), list(map(str, column.values)))
 
 
 def _coded(suggestions: Mapping[str, Suggestion], columns: Mapping[str, EncodedColumn]) -> dict[str, Codes]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tasks.core.errors import DataError, row_positions
 from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 from tasks.microdata.persons import Persons
-from tasks.microdata.presence import Presence
+from tasks.microdata.presence import Naming, Presence
 from tasks.microdata.tables import RowTables
 from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueType
@@ -86,6 +86,8 @@ class Events:
     """As ``Prepared.listed``, of released attributes of rows."""
     tables: RowTables | None = None
     """Table of each row; None where all are of one. A column says nothing of the rows of other tables than its own."""
+    named: tuple[Naming, ...] = ()
+    """As ``Prepared.named``, of released attributes of rows."""
 
     @property
     def of_row(self) -> NDArray[np.int32]:
@@ -121,6 +123,8 @@ class Prepared:
     """
     listed: tuple[Presence, ...] = ()
     """Released columns, quasi-identifiers left out, that the population table or the register has too."""
+    named: tuple[Naming, ...] = ()
+    """Released columns of text in which quasi-identifiers of the same record are named."""
     events: Events | None = None
     """The rows of the file where a person has several; None where each row is a record."""
     left_out: int = 0
@@ -331,7 +335,7 @@ def weighed_column(
     sensitivity: SensitivityWeights | None,
     kind: ValueType = ValueType.TEXT,
 ) -> CodedColumn:
-    """A column whose values are numbered, −1 for a missing one, with their weights; with places if it is sensitive."""
+    """A column whose values are numbered, −1 for a missing one, with their weights; with places unless it is text."""
     numbers = np.where(codes < 0, len(levels), codes)
     weights = np.zeros(len(levels) + 1)
     if sensitivity is not None:
@@ -339,9 +343,9 @@ def weighed_column(
             sensitivity.attribute * sensitivity.values.get(str(level), sensitivity.default) for level in levels
         ]
     places = None
-    if sensitivity is not None and kind is not ValueType.TEXT:
+    if kind is not ValueType.TEXT:
         places = _places(kind, levels)
-    elif sensitivity is not None and len(levels):
+    elif len(levels):
         # Numbers with a few words among them, such as “unknown”; what is all numbers and typed as text may be codes.
         read = _places(ValueType.NUMBER, levels)
         if _NEARLY_ALL <= np.isfinite(read).mean() < 1:

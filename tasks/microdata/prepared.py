@@ -41,7 +41,7 @@ from tasks.microdata.parts import (
     read_piece,
 )
 from tasks.microdata.persons import Persons, persons_of, records_of
-from tasks.microdata.presence import Domains, Presence, Table, presences
+from tasks.microdata.presence import Domains, Naming, Presence, Table, namings, presences
 from tasks.microdata.read import read_data, read_domains, read_microdata, read_population
 from tasks.microdata.tables import RowTables, own_rows, row_tables
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
@@ -113,6 +113,9 @@ class People:
             tuple(presences(levels, self.domains)),
             row_tables(frame, request),
         )
+        texts = {name: found[name] for name in request.events if request.attributes[name].type is ValueType.TEXT}
+        quasi = self._quasi_identifiers(prepared.data, prepared.tuple_of_record[persons.of_row])
+        events = replace(events, named=tuple(namings(texts, quasi)))
         distinct = {name: len(values) for name, (_, values) in found.items()}
         return replace(prepared, events=events, distinct_values={**prepared.distinct_values, **distinct})
 
@@ -126,23 +129,31 @@ class People:
         found = {**axes, **{name: len(values) for name, values in levels.items()}}
         kept = {name: levels[name] for name in request.as_they_are}
         population = self._population(tuples, request.policy.missing.quasi_identifiers)
+        of_record = joined_records(parts, tuples)
+        texts = {
+            name: joined[name] for name in coded_attributes(request) if request.attributes[name].type is ValueType.TEXT
+        }
         return Prepared(
             self.hierarchies,
             tuples,
             population,
-            joined_records(parts, tuples),
+            of_record,
             {name: found[name] for name in request.attributes if name in found},
             {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
             self.register,
-            numerals=tuple(
-                name
-                for name in coded_attributes(request)
-                if request.attributes[name].type is ValueType.TEXT and holds_numbers(joined[name][1])
-            ),
+            numerals=tuple(name for name, (_, values) in texts.items() if holds_numbers(values)),
             withheld=dict(withheld_columns(request, direct)),
             listed=tuple(presences(kept, self.domains)),
+            named=tuple(namings(texts, self._quasi_identifiers(tuples, of_record))),
             left_out=max(self._listed - population.total, 0),
         )
+
+    def _quasi_identifiers(self, tuples: Tuples, of_row: Codes) -> dict[str, Factorized]:
+        """Codes of the quasi-identifiers by row, and their values."""
+        return {
+            name: (tuples.codes[of_row, axis].astype(np.int64), pd.Index(one.labels[0]))
+            for axis, (name, one) in enumerate(self.hierarchies.items())
+        }
 
     @property
     def _listed(self) -> int:
@@ -366,11 +377,13 @@ def save(prepared: Prepared, path: Path) -> None:
         "left_out": prepared.left_out,
         "withheld": list(prepared.withheld),
         "listed": [asdict(one) for one in prepared.listed],
+        "named": [asdict(one) for one in prepared.named],
         "events": events
         and {
             "columns": list(events.columns),
             "withheld": list(events.withheld),
             "listed": [asdict(one) for one in events.listed],
+            "named": [asdict(one) for one in events.named],
         },
     }
     tables = None if events is None else events.tables
@@ -433,6 +446,7 @@ def load(path: Path) -> Prepared:
             Persons(arrays["person_of_row"]),
             *_columns_in(arrays, "event_", about["events"]),
             RowTables(arrays["table_of_row"], arrays["within"]) if "table_of_row" in arrays else None,
+            tuple(Naming(**one) for one in about["events"]["named"]),
         )
         return Prepared(
             {
@@ -448,6 +462,7 @@ def load(path: Path) -> Prepared:
             numerals=tuple(about["numerals"]),
             withheld=withheld,
             listed=listed,
+            named=tuple(Naming(**one) for one in about["named"]),
             events=events,
             left_out=about["left_out"],
         )

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.columns.dependence import Codes, entropy
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
+from tasks.assessments.columns.numbers import Numbers, numbers_of
 from tasks.assessments.columns.places import ColumnTable, distinct_share, places
 from tasks.assessments.columns.whole_row import whole_row_figures
 from tasks.candidate.candidate import Candidate
 from tasks.masking.masked_columns import MaskedColumns
-from tasks.microdata.coded import Events, Prepared
+from tasks.microdata.coded import CodedColumn, Events, Prepared
 from tasks.microdata.persons import distinct_values
 from tasks.microdata.withheld import DATE_PARTS, with_date_parts
 from tasks.request.model import NUMERIC, Measure, ReleaseRequest, Role
@@ -25,8 +26,11 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
     """The columns of a request's file."""
     leaves = prepared.data.codes[prepared.tuple_of_record]
     quasi: dict[str, Codes] = {}
+    numbers = column_numbers(request, prepared.columns)
     for axis, (name, hierarchy) in enumerate(prepared.hierarchies.items()):
-        quasi |= with_date_parts(name, request.attributes[name].type, leaves[:, axis], hierarchy.labels[0])
+        own = (name, request.attributes[name].type, leaves[:, axis], hierarchy.labels[0])
+        quasi |= with_date_parts(*own)
+        numbers |= numbers_of(*own)
     released: dict[str, Codes] = {name: column.codes for name, column in prepared.columns.items()}
     collected: dict[str, Codes] = {}
     for place, name in enumerate(masked.names):
@@ -34,10 +38,22 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
         stated = values[~np.isnan(values)]
         nearest = np.searchsorted((stated[1:] + stated[:-1]) / 2, masked.masked[:, place])
         released[name] = np.where(np.isnan(masked.masked[:, place]), len(stated), nearest)
-    return ColumnTable(released, collected, quasi, prepared.withheld, prepared.listed)
+        numbers[name] = np.append(stated, np.nan)
+    return ColumnTable(released, collected, quasi, prepared.withheld, prepared.listed, prepared.named, numbers)
 
 
-def event_table(people: ColumnTable, events: Events, rows: Rows, around: Collection[str]) -> ColumnTable:
+def column_numbers(request: ReleaseRequest, columns: Mapping[str, CodedColumn]) -> dict[str, Numbers]:
+    """The number of each code of the columns that have numbers, NaN for none."""
+    return {
+        name: np.append(one.places, np.nan)
+        for name, one in columns.items()
+        if one.places is not None and request.attributes[name].type in NUMERIC
+    }
+
+
+def event_table(
+    request: ReleaseRequest, people: ColumnTable, events: Events, rows: Rows, around: Collection[str]
+) -> ColumnTable:
     """The columns of some rows of a file, of those of the persons as well; `people` are the latter by person.
 
     `around` are the attributes of rows that say something of these: of their table, and of the rows that they are in.
@@ -61,6 +77,8 @@ def event_table(people: ColumnTable, events: Events, rows: Rows, around: Collect
         by_row(people.quasi_identifiers),
         {**by_row(people.withheld), **withheld},
         events.listed,
+        (*people.named, *events.named),
+        {**people.numbers, **column_numbers(request, events.columns)},
     )
 
 
@@ -104,7 +122,7 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
             if own:
                 rows = prepared.events.rows_of(request.table_number(one))
                 around = {name for outer in tables_around(request, one) for name in request.attributes_in(outer)}
-                of_rows = event_table(table, prepared.events, rows, around)
+                of_rows = event_table(request, table, prepared.events, rows, around)
                 columns |= {name: of_rows.released[name] for name in own}
                 found = {**{name: told for name, told in places(of_rows).items() if name in own}, **found}
     released = (

@@ -16,7 +16,7 @@ EVIDENCE = float(np.log(1e6))
 """Least gain in nats: chance reaches it in one of a million pairs of columns."""
 NEARLY_CERTAIN = 0.95
 """Share of the records with a value from which the value reveals another column outright."""
-_EXPECTED = 0.8
+EXPECTED = 0.8
 """Share of all records from which a value counts as expected."""
 
 Codes = NDArray[np.integer]
@@ -81,7 +81,7 @@ def dependence(given: Codes, column: Codes, least: float = 0.0) -> Dependence:
     gain = float(np.logaddexp.reduce(gains.sum(axis=1)) - np.log(len(gains)))
     share = gain / (repeated * nats) if gain >= EVIDENCE else 0.0
     of_class = np.logaddexp.reduce(gains, axis=0) - np.log(len(gains))
-    certain = (counts >= NEARLY_CERTAIN * sizes[cell_class]) & (shares[cell_value] <= _EXPECTED)
+    certain = (counts >= NEARLY_CERTAIN * sizes[cell_class]) & (shares[cell_value] <= EXPECTED)
     told = sizes[cell_class[certain & (of_class[cell_class] >= EVIDENCE)]].sum() / records
     return Dependence(float(min(max(share, 0.0), 1.0)), float(told))
 

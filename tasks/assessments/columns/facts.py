@@ -13,14 +13,20 @@ class Sign(StrEnum):
 
     TELLS = "tells"
     """It gives most of the information on a quasi-identifier or a withheld column."""
+    ADDS = "adds up"
+    """Its sum with another, or the difference of both, is a quasi-identifier up to a constant and one."""
     TOLD = "told for some"
     """Some of its values reveal the other column exactly."""
+    NAMES = "names"
+    """Its text has values of a quasi-identifier, in the records that have them."""
     FOLLOWS = "follows"
     """It follows from quasi-identifiers."""
     LISTED = "listed"
     """The population table or the register has it."""
     UNIQUE = "unique"
     """Its values are nearly unique."""
+    FAR = "far"
+    """A few records have values far from all others."""
     LINKS = "links"
     """Its pseudonyms link records of people whom no risk takes together."""
 
@@ -41,7 +47,7 @@ class ColumnFinding(Fact):
 
     def revealed(self, among: Container[str]) -> tuple[str, ...]:
         """The columns, of some, that it reveals: a date as a whole or by a part, such as “year of visit”."""
-        if self.sign not in (Sign.TELLS, Sign.TOLD):
+        if self.sign not in (Sign.TELLS, Sign.ADDS, Sign.TOLD, Sign.NAMES):
             return ()
         return tuple(name for one in self.others for name in (one, one.partition(" of ")[2]) if name in among)
 
@@ -59,6 +65,12 @@ class ColumnFinding(Fact):
                 said = f"{verb} {others}: {share} of the information on it"
             case Sign.TOLD:
                 said = f"{verb} {others} exactly for {share} of the records"
+            case Sign.ADDS:
+                said = f"{verb} {others} by their sum or difference, to within 1 for {share} of the records"
+            case Sign.NAMES:
+                said = f"{verb} {others}: its text has values of it, in the records that have them"
+            case Sign.FAR:
+                said = "has values far from all others, by which a few records are known"
             case Sign.FOLLOWS:
                 said = f"follows from {others}: {share} of the information on it"
             case Sign.LISTED if self.others == self.columns:
@@ -109,7 +121,7 @@ class ColumnFact(Fact):
         if known:
             unknown = f"state “known_probability: 0” under {' and '.join(known)} if nobody outside can know it"
             return (unknown if self.excused else f"{unknown}, and {excuse}",)
-        if {one.sign for one in self.findings} == {Sign.UNIQUE} and self.numeric and not self.masked:
+        if {one.sign for one in self.findings} <= {Sign.UNIQUE, Sign.FAR} and self.numeric and not self.masked:
             return f"mask {name} (masking: attributes: [{name}], method: individual-ranking, k: 5)", excuse
         return (excuse,)
 
@@ -141,7 +153,7 @@ class ColumnsFact(Fact):
                 (finding.columns, finding.others[0])
                 for column in self.columns
                 for finding in column.findings
-                if finding.sign in (Sign.TELLS, Sign.TOLD, Sign.FOLLOWS) and len(finding.others) == 1
+                if finding.sign not in (Sign.LISTED, Sign.UNIQUE, Sign.FAR, Sign.LINKS) and len(finding.others) == 1
                 if finding.others[0] in names
             )
         )

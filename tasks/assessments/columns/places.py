@@ -1,7 +1,7 @@
 """Judging the place of released columns in the attack, from codes alone: `init`, `check` and the gate share it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import comb
 
@@ -9,13 +9,16 @@ import numpy as np
 
 from tasks.assessments.columns.dependence import Codes, Dependence, classes, dependence
 from tasks.assessments.columns.facts import ColumnFinding, Sign
-from tasks.microdata.presence import Presence
+from tasks.assessments.columns.numbers import GROUP_SIZES, Numbers, adding_up, grouped, stands_out
+from tasks.microdata.presence import Naming, Presence
 from tasks.microdata.withheld import NEARLY_UNIQUE
 
 TELLS = 0.5
 """Share of a column's information from which another one nearly determines it."""
 TOLD = 0.1
 """Share of the records for which a column is revealed outright, from which it counts as revealed."""
+_OF_VALUES = {Sign.UNIQUE, Sign.FAR}
+"""Findings on a column's own values, which say nothing of others."""
 SET_TELLS = 0.8
 """The same share for columns taken together: more columns reveal more."""
 _RECORDS, _RECORDS_OF_SETS, _MOST_SETS = 100_000, 8_000, 1_000
@@ -33,6 +36,9 @@ class ColumnTable:
     """As collected; dates also by their parts."""
     withheld: Mapping[str, Codes]
     listed: tuple[Presence, ...] = ()
+    named: tuple[Naming, ...] = ()
+    numbers: Mapping[str, Numbers] = field(default_factory=dict)
+    """Number of each code of released columns and quasi-identifiers that have numbers, NaN for none."""
 
     @property
     def known(self) -> dict[str, Codes]:
@@ -49,15 +55,20 @@ class ColumnTable:
             {name: codes[rows] for name, codes in part.items()}
             for part in (self.released, self.collected, self.quasi_identifiers, self.withheld)
         )
-        return ColumnTable(released, collected, quasi, withheld, self.listed)
+        return replace(self, released=released, collected=collected, quasi_identifiers=quasi, withheld=withheld)
+
+    def by_record(self, columns: Mapping[str, Codes]) -> dict[str, Numbers]:
+        """The numbers of those of some columns that have them, of each record."""
+        return {name: self.numbers[name][codes] for name, codes in columns.items() if name in self.numbers}
 
 
 def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
     """Findings on each released column other than the quasi-identifiers; empty where none is needed."""
     found: dict[str, list[ColumnFinding]] = {name: [] for name in table.released}
     shown = table.sample(_RECORDS)
+    readings = {name: [codes, *_groups(shown, name)] for name, codes in shown.released.items()}
     pairs = {
-        (name, other): dependence(shown.released[name], codes)
+        (name, other): _most_told([dependence(given, codes) for given in readings[name]])
         for name in table.released
         for other, codes in shown.known.items()
     }
@@ -71,10 +82,32 @@ def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
         found[name] += _listed(name, shown)
         if nearly_unique(table, name):
             found[name].append(_finding(Sign.UNIQUE, (name,), share=distinct_share(table.released[name])))
+        if name in table.numbers and stands_out(table.numbers[name][table.released[name]]):
+            found[name].append(_finding(Sign.FAR, (name,)))
+    for one in table.named:
+        if one.column in found and not _is_told(pairs[one.column, one.other]):
+            found[one.column].append(_finding(Sign.NAMES, (one.column,), (one.other,)))
+    alone = {name: shown.released[name] for name, one in found.items() if {each.sign for each in one} <= _OF_VALUES}
+    for names, other, share in adding_up(shown.by_record(alone), shown.by_record(shown.quasi_identifiers)):
+        for name in names:
+            found[name].append(_finding(Sign.ADDS, names, (other,), share=share))
     for finding in _of_sets(table.sample(_RECORDS_OF_SETS), found):
         for name in finding.columns:
             found[name].append(finding)
     return {name: tuple(one) for name, one in found.items()}
+
+
+def _groups(table: ColumnTable, name: str) -> Iterator[Codes]:
+    """A column of numbers in groups of neighbours, where it has more values than groups."""
+    if name in table.numbers:
+        codes = table.released[name]
+        yield from (
+            grouped(codes, table.numbers[name], size) for size in GROUP_SIZES if distinct_share(codes) * size > 1
+        )
+
+
+def _most_told(found: Sequence[Dependence]) -> Dependence:
+    return Dependence(max(one.share for one in found), max(one.told for one in found))
 
 
 def distinct_share(codes: Codes) -> float:
@@ -115,8 +148,10 @@ def _listed(name: str, table: ColumnTable) -> Iterator[ColumnFinding]:
 
 
 def _of_sets(table: ColumnTable, found: Mapping[str, Sequence[ColumnFinding]]) -> Iterator[ColumnFinding]:
-    """Findings on sets of two and three columns, of released columns without a finding of their own."""
-    free = {name: table.released[name] for name, findings in found.items() if not findings}
+    """Findings on sets of two and three columns, of released columns without a finding on others."""
+    free = {
+        name: table.released[name] for name, findings in found.items() if {one.sign for one in findings} <= {Sign.FAR}
+    }
     for names, name, share in _sets(table.quasi_identifiers, free):
         yield _finding(Sign.FOLLOWS, (name,), names, share=share)
     for names, other, share in _sets(free, table.known):
