@@ -78,6 +78,11 @@ CASES: dict[str, tuple[Cells, dict[str, dict[str, Any]], str]] = {
         {"one": {"role": "insensitive"}, "two": {"role": "insensitive"}},
         "one and two reveal sex",
     ),
+    "is the sum of two": (
+        lambda n, row, _draw: {"begun": str(n % 17), "lasts": str(int(row["age"]) - n % 17)},
+        {"begun": {"role": "sensitive", "type": "integer"}, "lasts": {"role": "insensitive", "type": "integer"}},
+        "begun and lasts reveal age by their sum or difference",
+    ),
     "nearly unique text": (
         lambda n, _row, _draw: {"mark": f"mark {chr(97 + n % 26)}{chr(97 + n // 26)}"},
         {"mark": {"role": "insensitive"}},
@@ -145,7 +150,7 @@ def test_what_tells_of_people_is_blocked_until_the_remedy_is_taken(
     (record,) = world.run(engine).records
     closed = {gate.id: gate for gate in record.gates if not gate.passed}
     assert "columns.unplaced" not in closed
-    undone = case.startswith(("year of birth", "postcode", "pregnancies", "is told by two"))
+    undone = case.startswith(("year of birth", "postcode", "pregnancies", "is told by two", "is the sum"))
     assert record.decision is (Verdict.BLOCKED if undone else Verdict.APPROVED)
     assert all("whole released row" in gate.because for gate in closed.values())
 

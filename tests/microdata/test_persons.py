@@ -1,5 +1,6 @@
 """The person table: one record a person, whichever rows come first; and codes that survive the way to the disk."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tasks.core.errors import DataError
 from tasks.microdata.persons import Persons, differing_rows, persons_of, records_of
 from tasks.microdata.prepared import load, prepare, save
+from tasks.microdata.presence import Naming
 from tasks.microdata.read import read_microdata
 from tasks.microdata.repeated_people import repeated_people
 from tests.support.longitudinal_world import make_visits, visit_rows
@@ -82,6 +84,18 @@ def test_codes_of_rows_come_back_from_the_disk(tmp_path: Path) -> None:
         assert again.columns[name].weights.tolist() == column.weights.tolist()
     assert again.withheld.keys() == prepared.events.withheld.keys()
     assert again.listed == prepared.events.listed
+
+
+def test_columns_that_name_others_come_back_from_the_disk(tmp_path: Path) -> None:
+    loaded = tiny_request(tmp_path, visits, data=ROWS)
+    prepared = prepare(loaded, read_microdata(tmp_path / "data.csv", loaded.request))
+    assert prepared.events is not None
+    events = replace(prepared.events, named=(Naming("diagnosis", "zip"),))
+    save(replace(prepared, named=(Naming("ward", "sex"),), events=events), tmp_path / "prepared.npz")
+    again = load(tmp_path / "prepared.npz")
+    assert again.named == (Naming("ward", "sex"),)
+    assert again.events is not None
+    assert again.events.named == (Naming("diagnosis", "zip"),)
 
 
 def test_a_value_outside_its_hierarchy_is_named_by_the_row_of_the_file(tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
 """Columns that tables of people have too: by hand, and against a count value by value."""
 
+from math import log
+
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.microdata.presence import Domains, Presence, presences, same_domain
+from tasks.microdata.presence import Domains, Naming, Presence, names_own, namings, presences, same_domain
 from tests.support.examples import examples
 
 TOWNS = ("Ada", "Ayr", "Bly", "Coy", "Dix", "Eli", "Fay", "Guy", "Hay", "Ivy")
@@ -76,3 +79,49 @@ def test_domains_are_those_of_a_count_value_by_value(data: st.DataObject, kind: 
             chance *= len(numbers) / (numbers[-1] - numbers[0] + 1)
         expected = chance <= 1e-6
     assert same_domain(index(*values), index(*domain)) is expected
+
+
+PLACES = ["Southley", "Mill Wick", "Ayr", "Other"]
+
+
+def naming(texts: list[str | None], towns: list[int]) -> list[Naming]:
+    codes, values = pd.factorize(pd.Series(texts, dtype="object"))
+    return list(namings({"note": (codes, pd.Index(values))}, {"town": (np.array(towns), pd.Index(PLACES))}))
+
+
+def test_values_are_named_as_whole_words_of_the_records_that_have_them() -> None:
+    """A town of a fourth of the records: 12 names of it are log(0.95 · 4) · 12 − 2 log 2 = 14.6 nats, 11 are 13.3."""
+    towns = [0, 1, 2, 3] * 25
+    own = [at for at in range(100) if towns[at] == 0]
+    for text, number, found in (
+        ("seen at SOUTHLEY, again", 12, True),
+        ("seen at Southley", 10, False),
+        ("seen at Southleys", 25, False),
+    ):
+        texts: list[str | None] = [text if at in own[:number] else None if at == 99 else "seen" for at in range(100)]
+        assert naming(texts, towns) == ([Naming("note", "town")] if found else [])
+    both: list[str | None] = [f"at {PLACES[town]}" if town < 2 and at < 40 else "seen" for at, town in enumerate(towns)]
+    assert naming(both, towns) == [Naming("note", "town")]
+
+
+def test_short_values_and_those_of_other_records_are_not_named() -> None:
+    towns = [0, 1, 2, 3] * 25
+    assert naming([f"at {PLACES[2]}" if town == 2 else "seen" for town in towns], towns) == []
+    assert naming(["other service" if at % 5 else "sales" for at in range(100)], towns) == []
+    assert naming([f"at {PLACES[(town + (at > 79)) % 4]}" for at, town in enumerate(towns)], towns) == []
+    assert naming(["seen"] * 100, towns) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=80))
+def test_evidence_is_that_of_a_count_value_by_value(rows: list[tuple[int, int]]) -> None:
+    """Text n names value n, if n is below 3."""
+    gain = 0.0
+    for value in range(3):
+        share, of_it = sum(own == value for _, own in rows) / len(rows), [own for text, own in rows if text == value]
+        have, ratio = sum(own == value for own in of_it), float("-inf")
+        if of_it and 0 < share <= 0.8 and have >= 0.95 * len(of_it):
+            ratio = have * log(0.95 / share) + (len(of_it) - have) * log(0.05 / (1 - share))
+        gain += np.logaddexp(ratio, 0) - log(2)
+    codes, own = (np.array(one) for one in zip(*rows, strict=True))
+    named = np.array([[value, value] for value in range(3)])
+    assert abs(gain - log(1e6)) < 1e-9 or names_own(codes, own, named, 4) == (gain >= log(1e6))

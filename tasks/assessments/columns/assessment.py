@@ -17,7 +17,7 @@ from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import CodedColumn, Events, Prepared
 from tasks.microdata.persons import distinct_values
 from tasks.microdata.withheld import DATE_PARTS, with_date_parts
-from tasks.request.model import NUMERIC, Measure, ReleaseRequest, Role
+from tasks.request.model import NUMERIC, Measure, ReleaseRequest, Role, ValueType
 
 Rows = NDArray[np.intp]
 
@@ -47,7 +47,7 @@ def column_numbers(request: ReleaseRequest, columns: Mapping[str, CodedColumn]) 
     return {
         name: np.append(one.places, np.nan)
         for name, one in columns.items()
-        if one.places is not None and request.attributes[name].type in NUMERIC
+        if one.places is not None and request.attributes[name].type is not ValueType.DATE
     }
 
 

@@ -13,18 +13,20 @@ from tasks.assessments.columns.dependence import EVIDENCE, EXPECTED, NEARLY_CERT
 from tasks.microdata.withheld import with_date_parts
 from tasks.request.model import NUMERIC, ValueType
 
-GROUP_SIZES = (16, 64)
-"""Records of a group of neighbouring numbers, about."""
+GROUP_SIZES = (4, 16, 64)
+"""Records of a group of neighbouring numbers: few find exact relations in small files, many find those with noise."""
 _WINDOW = 2.0
 """Width of the interval around a constant in which a sum follows a number: one on either side."""
 _SCREENED = 256
 """Records on which sums are screened before all are looked at."""
+_SIGNS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+_SCREEN = 0.9
 _LEAST_STATED = 0.1
 """Share of the records that must have the numbers of a sum."""
 _FEW = 5
 """Records from which none stands out: masking in groups of five makes them as many."""
 _FAR = 5.0
-"""Factor by which the distance of a number that stands out from the median exceeds all others'."""
+"""Factor by which the distance of a number that stands out from the median exceeds those of all others."""
 
 Numbers = NDArray[np.float64]
 
@@ -77,62 +79,53 @@ def adding_up(
     """
     if len(given) < 2 or not targets:
         return
-    names, columns = list(given), np.column_stack([*given.values(), *targets.values()])
-    rows = np.arange(len(columns))
-    if len(rows) > _SCREENED:
-        rows = np.sort(np.random.default_rng(0).choice(rows, _SCREENED, replace=False))
-    screen = columns[rows]
-    for at, target in enumerate(targets.values(), len(names)):
-        alone = _window_share(target)
-        if not 0 < alone <= EXPECTED:
-            continue
-        name = list(targets)[at - len(names)]
+    names, columns = list(given), np.column_stack(list(given.values()))
+    rows = np.sort(np.random.default_rng(0).permutation(len(columns))[:_SCREENED])
+    for name, target in targets.items():
         for first in range(len(names) - 1):
-            others = slice(first + 1, len(names))
-            likely = np.zeros(len(names) - first - 1, dtype=np.bool_)
-            for one, two in _SIGNS:
-                sums = one * screen[:, [first]] + two * screen[:, others] - screen[:, [at]]
-                likely |= _nearly_constant(sums)
+            sums = [
+                one * columns[rows, first, None] + two * columns[rows, first + 1 :] - target[rows, None]
+                for one, two in _SIGNS
+            ]
+            likely = np.any([_nearly_constant(one) for one in sums], axis=0)
             for second in (np.flatnonzero(likely) + first + 1).tolist():
                 share = max(
-                    _holds(one * columns[:, first] + two * columns[:, second] - target, alone) for one, two in _SIGNS
+                    _share_held(one * columns[:, first] + two * columns[:, second], target) for one, two in _SIGNS
                 )
                 if share:
                     yield (names[first], names[second]), name, share
 
 
-_SIGNS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-
-
 def _nearly_constant(values: Numbers) -> NDArray[np.bool_]:
-    """Columns of which nine tenths of the numbers lie in one window: a coarser screen than the rule, of few records."""
+    """Columns of which nine tenths of the numbers lie in one window: a coarser screen than the rule."""
     ordered, stated = np.sort(values, axis=0), (~np.isnan(values)).sum(axis=0)
-    last = np.arange(len(values))[:, None] + np.maximum(np.ceil(0.9 * stated).astype(np.int64), 1) - 1
+    last = np.arange(len(values))[:, None] + np.ceil(_SCREEN * stated).astype(np.int64) - 1
     width = np.take_along_axis(ordered, np.minimum(last, len(values) - 1), axis=0) - ordered
     found: NDArray[np.bool_] = ((width <= _WINDOW) & (last < stated)).any(axis=0)
     return found
 
 
 def _window_share(values: Numbers) -> float:
-    """Largest share of the numbers in one window; 0 without numbers."""
-    ordered = np.sort(values[~np.isnan(values)])
-    if not len(ordered):
-        return 0.0
-    # A sum of decimals may miss the end of the window by a rounding error.
-    return float(
-        (np.searchsorted(ordered, ordered + _WINDOW + 1e-6, "right") - np.arange(len(ordered))).max() / len(ordered)
-    )
+    """Largest share of numbers in one window."""
+    ordered = np.sort(values)
+    return float((np.searchsorted(ordered, ordered + _WINDOW, "right") - np.arange(len(ordered))).max() / len(ordered))
 
 
-def _holds(values: Numbers, alone: float) -> float:
-    """Share of the numbers in one window, if that is nearly all and beyond chance; else 0.
+def _share_held(sums: Numbers, target: Numbers) -> float:
+    """Share of the records with values whose target is the sum, if that is nearly all and beyond chance; else 0.
 
-    The evidence is a likelihood ratio: nearly all numbers in the window against as many as of the target `alone`.
+    The evidence is a likelihood ratio: of nearly all in the window, against as many as of the target alone.
     """
-    stated, share = int((~np.isnan(values)).sum()), _window_share(values)
-    gain = stated * (share * np.log(NEARLY_CERTAIN / alone) + (1 - share) * np.log((1 - NEARLY_CERTAIN) / (1 - alone)))
-    enough = stated >= _LEAST_STATED * len(values) and share >= NEARLY_CERTAIN and gain >= EVIDENCE
-    return share if enough else 0.0
+    # Sums of decimals are rounded, so that none misses the end of the window by an error of the last digit.
+    less = np.round(sums - target, 6)
+    stated = ~np.isnan(less)
+    if stated.sum() < max(_LEAST_STATED * len(less), 1):
+        return 0.0
+    share, alone = _window_share(less[stated]), _window_share(target[stated])
+    if share < NEARLY_CERTAIN or alone > EXPECTED:
+        return 0.0
+    gain = share * np.log(NEARLY_CERTAIN / alone) + (1 - share) * np.log((1 - NEARLY_CERTAIN) / (1 - alone))
+    return share if stated.sum() * gain >= EVIDENCE else 0.0
 
 
 def stands_out(values: Numbers) -> bool:

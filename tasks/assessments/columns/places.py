@@ -66,9 +66,9 @@ def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
     """Findings on each released column other than the quasi-identifiers; empty where none is needed."""
     found: dict[str, list[ColumnFinding]] = {name: [] for name in table.released}
     shown = table.sample(_RECORDS)
-    readings = {name: [codes, *_groups(shown, name)] for name, codes in shown.released.items()}
+    groups = {name: tuple(_groups(shown, name)) for name in shown.released}
     pairs = {
-        (name, other): _most_told([dependence(given, codes) for given in readings[name]])
+        (name, other): _with_groups(dependence(shown.released[name], codes), groups[name], codes)
         for name in table.released
         for other, codes in shown.known.items()
     }
@@ -106,8 +106,9 @@ def _groups(table: ColumnTable, name: str) -> Iterator[Codes]:
         )
 
 
-def _most_told(found: Sequence[Dependence]) -> Dependence:
-    return Dependence(max(one.share for one in found), max(one.told for one in found))
+def _with_groups(found: Dependence, groups: Sequence[Codes], column: Codes) -> Dependence:
+    """The same with the largest share of information; of what groups tell outright, as the tallest a sex, nothing."""
+    return replace(found, share=max([found.share, *(dependence(one, column, TELLS).share for one in groups)]))
 
 
 def distinct_share(codes: Codes) -> float:
