@@ -36,7 +36,7 @@ _MORE: Mapping[str, tuple[str, str]] = {
 }
 """Terms that are asked for only then."""
 _GROUPED, _KNOWN_TO_SOME = "q", "k"
-_AS_ENROLLED = "number of the people above, as enrolled, or others, whom another officer has to enrol"
+_AS_ENROLLED = "a number from above; or who else the people are, which another officer must then enrol"
 _SIZE, _POLICY, _PRESENCE = ("population", "size"), ("policy",), ("policy", "presence")
 _DEFAULT = "default/1"
 """Policy of a draft that names none."""
@@ -110,19 +110,21 @@ class Dialogue:
         def wrong(name: str) -> str:
             if name not in columns:
                 return f"no such column; the file has {', '.join(columns)}"
-            found = lacking(columns[name])
+            found = "" if columns[name].is_key else lacking(columns[name])
             return f"{name} has {found}, so that it cannot name the person of several rows" if found else ""
 
         possible = shortened(name for name, one in columns.items() if not lacking(one))
         of = f" (of {possible})" if possible and not found else ""
         named = self.asking.text(
-            f"column that names the person of each row{of}; {NONE if found else 'Enter'}: nobody has several rows",
+            f"column that names the person, if a person has several rows{of}; {NONE if found else 'Enter'}: nobody has",
             "Risks are of people: rows of one person must not pass for a crowd to hide in."
             + (f" {found} repeats as names and numbers of people do." if found else ""),
             default=found or LEFT,
             wrong=wrong,
         )
-        return replace(self, stated=replace(self.stated, persons=True, person=named or None))
+        # Whoever names the number of the rows says that each row is a person.
+        person = None if not named or columns[named].is_key else named
+        return replace(self, stated=replace(self.stated, persons=True, person=person))
 
     def _numbers(self) -> "Dialogue":
         """Take a copy with numbered records where no column names each record."""

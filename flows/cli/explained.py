@@ -10,6 +10,8 @@ from flows.cli.explained_records import told_counts
 from flows.cli.output import noted, outcome, table
 from flows.cli.remedies import recorded_remedies
 from reports.document import Block, Paragraph, lines, small
+from reports.record_view import RecordView
+from reports.sections.summary import demanded
 from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
 from tasks.decision.explain.levers import NOT_STATED
@@ -17,6 +19,7 @@ from tasks.decision.explain.result import Choice, Explanation, Figures, Flip, Ke
 from tasks.decision.gates import judge_gates
 from tasks.decision.measures import RecordCounts, is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.remedies import revoking
 from tasks.request.model import Gate, Measure
 
 STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}
@@ -229,15 +232,16 @@ def _information(one: Explained) -> Iterator[Block]:
     yield ""
     if found.costs:
         yield from table(
-            "Terms that cost the most, each tried without it or with another, gates aside",
+            "Terms that cost the most, each tried without it, gates aside",
             ("term", ">keeps then"),
             [(cost.term, f"{'≈ ' if cost.estimated else ''}{cost.kept:.1%}") for cost in found.costs[:_MOST_CHANGES]],
         )
+        yield from noted(demanded(RecordView(one.record), "at these amounts") or "")
         yield ""
-    yield from _keeping(found.keeping)
+    yield from _keeping(one.record, found.keeping)
 
 
-def _keeping(found: Sequence[Keeping]) -> Iterator[Block]:
+def _keeping(record: DecisionRecord, found: Sequence[Keeping]) -> Iterator[Block]:
     """Changes with which a release that passed would keep more, each as it is typed into the request."""
     if not found:
         yield Paragraph("No change of the design that was tried keeps more and passes every gate.")
@@ -249,11 +253,13 @@ def _keeping(found: Sequence[Keeping]) -> Iterator[Block]:
         [row for one in (*of_copy, *(one for one in found if one.of)) for row in _keeping_rows(one)],
     )
     yield from noted(
-        "A delivered copy is judged together with the next: have it destroyed, and revoke it first.",
         "Some figures of these are estimates; the next release decides."
         if any(one.after.estimated for one in found)
         else "",
+        "This copy is judged together with the next, delivered or not. Where it was not delivered or is destroyed, "
+        "revoke it first:",
     )
+    yield f"  {revoking(record.release_id, record.recipient.id)}"
 
 
 def _keeping_rows(one: Keeping) -> Iterator[Sequence[str]]:

@@ -12,6 +12,8 @@ from tasks.request.model import Measure, Role
 _WORTH_SAYING = 0.1
 """Share of the records that lose a column, from which the first page says so."""
 _MOST_NAMED = 5
+_FEW_VALUES = 20
+"""Most values of a column whose loss is told by value."""
 
 
 def answer(view: RecordView) -> Paragraph:
@@ -43,6 +45,7 @@ def answer(view: RecordView) -> Paragraph:
             _unknowable(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
             _lost_most(view),
+            _values_lost(view),
             f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
             "assumptions of section 5.",
         ),
@@ -166,7 +169,9 @@ def usefulness(view: RecordView) -> str | None:
     if view.record.risk is None:
         return None
     kept, lost = information_kept(view), _lost_most(view)
-    return None if kept == 1 and lost is None else said(f"Information kept: {numbers.percent(kept)}.", lost)
+    if kept == 1 and lost is None:
+        return None
+    return said(f"Information kept: {numbers.percent(kept)}.", lost, _values_lost(view))
 
 
 def _lost_most(view: RecordView) -> str | None:
@@ -187,6 +192,17 @@ def _lost_most(view: RecordView) -> str | None:
         shares[0] = f"{most[0]} (withheld for {lost[most[0]][1]} of the records)"
     nothing = f"No value of {listed(gone)} is left: every record has “*” in place of it." if gone else None
     return said(nothing, f"Lost most: {', '.join(shares)}." if shares else None) or None
+
+
+def _values_lost(view: RecordView) -> str | None:
+    """Sentence on categories of which no record is left; bands of many values are expected to leave few."""
+    lost = [
+        f"{numbers.integer(one.distinct_values - one.values_kept)} of the {numbers.integer(one.distinct_values)} "
+        f"values of {one.name}"
+        for one in view.fields(Role.QUASI)
+        if one.values_kept and one.values_kept < one.distinct_values <= _FEW_VALUES
+    ]
+    return f"No record keeps {listed(lost)}: these groups cannot be compared." if lost else None
 
 
 def information_kept(view: RecordView) -> float:

@@ -189,7 +189,7 @@ def loss(view: RecordView) -> Iterator[Block]:
         ],
     )
     if biased := no_random_sample(view):
-        yield said(_demanded(view), biased)
+        yield said(demanded(view, "at the amounts of section 3"), biased)
     masked = f"{named(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
     withheld = [field.name for field in view.record.fields if not field.released]
     yield said(
@@ -203,8 +203,8 @@ def loss(view: RecordView) -> Iterator[Block]:
     )
 
 
-def _demanded(view: RecordView) -> str | None:
-    """Sentence on the group sizes that the gates demand; None where none of them does."""
+def demanded(view: RecordView, amounts: str) -> str | None:
+    """Sentence on the group sizes that the gates demand, at the stakes of the request; None where none of them does."""
     recipient, write = view.record.recipient, numbers.integer
     limits = [
         row.gate.threshold
@@ -221,7 +221,7 @@ def _demanded(view: RecordView) -> str | None:
         f"the threshold of {numbers.risk(min(limits))} demands groups of at least {write(records_for(min(limits)))}"
         if limits
         else None,
-        f"at the amounts of section 3 {listed(pays)}" if pays else None,
+        f"{amounts} {listed(pays)}" if pays else None,
     )
     return f"The gates set how coarse the copy is: {'; '.join(demands)}." if demands else None
 

@@ -18,6 +18,7 @@ _CONDITIONS = {
     STAGES_FINISHED: "Remove the cause that a stage did not finish, and release again.",
 }
 _MOST_COPIES = 3
+_FEW_VALUES = 20
 
 
 def _measures(*prefixes: str) -> frozenset[str]:
@@ -140,8 +141,13 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
 def _in_groups(record: DecisionRecord, names: Sequence[str], every: Sequence[str]) -> str:
     """Advice to generalize columns, with the terms of the first as a request takes them."""
     first, several = names[0], len(names) > 1
-    whole = any(one.name == first and one.type == ValueType.INTEGER for one in record.fields)
-    levels = "intervals: {minimum: 0, maximum: 99, widths: [10]}" if whole else 'groups: {levels: [{"*": [a, b]}]}'
+    held = next((one for one in record.fields if one.name == first), None)
+    whole = held is not None and held.type == ValueType.INTEGER and held.distinct_values > _FEW_VALUES
+    levels = (
+        "intervals: {minimum: LEAST, maximum: GREATEST, widths: [WIDTH]}"
+        if whole
+        else 'groups: {levels: [{"*": [EVERY, VALUE]}]}'
+    )
     return (
         f"make {_these(names, every)} {'quasi-identifiers, each' if several else 'a quasi-identifier'} with a "
         f"hierarchy, such as “{first}: {{role: quasi-identifier, hierarchy: {{{levels}}}}}” (releasegate init drafts "

@@ -142,8 +142,7 @@ _QUESTIONS: Mapping[Location, Wording] = {
     ),
     ("recipients", EVERY, "agreement", "detection_rate"): Wording(
         "probability, from 0 to 1, that such an attempt is noticed; only if you know it",
-        "A penalty counts only where you state this: it deters nobody who is never noticed. A higher one lets more "
-        "detail leave.",
+        "Without this chance a penalty counts as none. A higher chance lets more detail leave.",
         optional=True,
     ),
     ("recipients", EVERY, "stakes", "benefit"): Wording(

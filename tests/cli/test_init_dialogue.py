@@ -143,7 +143,7 @@ def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: P
     terms = [line for line in TERMS if line != STAKES]
     session = in_terminal(["init", "visits.csv"], ["", "", "", *terms[:-1], "", terms[-1], ""], tmp_path)
     assert session.code == 0, session.shown
-    assert "names the person of each row (of age, sex, grouping, diagnosis); Enter" in session.asked[0]
+    assert "if a person has several rows (of age, sex, grouping, diagnosis); Enter" in session.asked[0]
     assert len(session.asked) <= 12
     typed = sum(len(line.split()) for line in terms)
     assert len(re.findall(r"\S*\w\S*", session.shown)) - typed <= 350

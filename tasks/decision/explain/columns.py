@@ -6,7 +6,7 @@ from contextlib import suppress
 from tasks.assessments.attribute.assessment import disclosed_records
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.linkage.holdings import known_numbers
-from tasks.assessments.registry import ATTRIBUTE, SINGLING_OUT
+from tasks.assessments.registry import ATTRIBUTE, COMBINED, SINGLING_OUT
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import DataError, RequestError, StageFailed
 from tasks.decision.explain import levers
@@ -82,7 +82,7 @@ def _at_fault(
         found = disclosed_records(candidate, measure, threshold)[1]
     elif measure is Measure.LINKED_MASKED:
         found = known_numbers(request, candidate.prepared)
-    elif measure in SINGLING_OUT.gate_measures:
+    elif measure in SINGLING_OUT.gate_measures | COMBINED.gate_measures:
         found = knowable_columns(request)
     for name in found:
         if name in request.as_they_are and request.attributes[name].type is not ValueType.DATE:

@@ -193,7 +193,7 @@ def explain(
 
 def _information(found: Information, switches: Sequence[Switch]) -> dict[str, Any]:
     """Information that a copy keeps, and that terms cost."""
-    return {"columns": found.columns, "costs": found.costs(switches), "keeping": found.keeping(switches)}
+    return {"columns": found.columns, "costs": found.costs(), "keeping": found.keeping(switches)}
 
 
 def _remember(trial: Trial, gates: Sequence[GateResult]) -> None:

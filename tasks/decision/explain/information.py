@@ -81,25 +81,17 @@ class Information:
         found = (ColumnKept(name, now[name], _level(made, axis)) for axis, name in enumerate(now))
         return tuple(sorted(found, key=lambda one: one.kept))
 
-    def costs(self, switches: Sequence[Switch]) -> tuple[Cost, ...]:
+    def costs(self) -> tuple[Cost, ...]:
         """Terms without which the copy would keep more, the most costly first; several together if none does alone."""
         now, found = self._kept(self._now), list[Cost]()
-        method = self.trial.request.method_for(self.trial.recipient).value
         terms = list(_terms(self.trial))
         most = _GAMES_IF_LARGE if self.trial.candidates.is_large else len(terms)
         for term, without in terms[:most]:
             found += self._cost(term, without)
-        limits = [(term, without) for term, without in terms if not term.startswith("adversary")]
+        limits = [(term, without) for term, without in terms if not term.startswith("repeated attempts")]
         if len(limits) > 1 and not any(one.kept > now + WORTH_SAYING for one in found):
             together = {where: value for _, without in limits for where, value in without.items()}
             found += self._cost("; ".join(term for term, _ in limits) + " (together)", together)
-        found += [
-            Cost(f"method: {method} in place of {one.method.value}", kept, bool(one.after.estimated))
-            for one in switches
-            if (kept := one.after.figures.get(Measure.INFORMATION_KEPT)) is not None
-        ]
-        best = max((one for one in found if one.term.startswith("method")), key=lambda one: one.kept, default=None)
-        found = [one for one in found if one is best or not one.term.startswith("method")]
         return tuple(sorted((one for one in found if one.kept > now + WORTH_SAYING), key=lambda one: -one.kept))
 
     def keeping(self, switches: Sequence[Switch]) -> tuple[Keeping, ...]:
@@ -328,7 +320,7 @@ def _widths(widths: Sequence[int], values: int) -> Iterator[int]:
 def _terms(trial: Trial) -> Iterator[tuple[str, dict[str, Any]]]:
     """Terms that may cost information, each in words with the values that take it away."""
     request, recipient = trial.request, trial.recipient
-    terms, method = request.policy.generalization, request.method_for(recipient)
+    terms = request.policy.generalization
     alike = [one for one, _ in request.sharing(recipient)] or [recipient]
     if _plays(trial):
         stakes, values = recipient.stakes, dict[str, Any]()
@@ -339,7 +331,7 @@ def _terms(trial: Trial) -> Iterator[tuple[str, dict[str, Any]]]:
             if one.adversary is not None and one.adversary.exploit_cost is not None:
                 values[f"{place}.adversary.exploit_cost"] = cost
         gain = stakes.loss if stakes.gain is None else stakes.gain
-        yield f"payoff of {method.value}: gain {gain:g}, cost {stakes.cost:g}, loss {stakes.loss:g}", values
+        yield f"stakes: gain {gain:g}, cost {stakes.cost:g}, loss {stakes.loss:g}", values
     if terms.k_anonymity is not None:
         yield from _demanded(request)
     if terms.minimum_class_size > 1:
@@ -350,7 +342,7 @@ def _terms(trial: Trial) -> Iterator[tuple[str, dict[str, Any]]]:
         values = {f"{_GENERALIZATION}.adversary": "one-shot"}
         if terms.adversary_belief is not None:
             values[f"{_GENERALIZATION}.adversary_belief"] = None
-        yield "adversary of the game: sequential", values
+        yield "repeated attempts (adversary: sequential)", values
     for name, finer in _finer(request).items():
         yield f"levels of {name}: {finer.current} in place of {finer.needed}", {finer.where: finer.value}
 
