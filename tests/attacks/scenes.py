@@ -131,7 +131,7 @@ class Scene:
             _counts(world.population, world.population, lambda count: 40 * count)
         _counts(world.population, world.folder / REGISTER, lambda count: count // 2)
         write_table(world.data, rows, (*COLUMNS, *GIVEN))
-        role = {"role": "insensitive", "scan": False} if exchanged else {"role": "direct identifier"}
+        role = {"role": "insensitive", "scan": False} if exchanged else {"role": "withheld"}
         attributes = dict.fromkeys(GIVEN, role) | ({"note": {"scan": False}} if exchanged else {})
         terms = dict(self.variant.terms)
         world.ask(attributes=attributes, external_data={"path": REGISTER, "source": "the roll"}, **terms)
