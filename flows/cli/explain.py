@@ -128,6 +128,7 @@ class _Copies:
     def __init__(self, recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> None:
         self._loaded, self._frame, self._key_file = recalled.loaded, frame, _key_file(recalled, place)
         self._request = self._loaded.request
+        self._kind = Candidates  # also where another process makes them
         self._made = dict[object, Any]()
 
     def masked(self, request: ReleaseRequest) -> MaskedColumns:
@@ -158,7 +159,7 @@ class _Copies:
 
     def candidates(self, index: CountIndex, prepared: Prepared) -> Candidates:
         """Candidates on a table of counts."""
-        made = Candidates(index, prepared, self.masked, self.dates, redacted=self.redacted)
+        made = self._kind(index, prepared, self.masked, self.dates, redacted=self.redacted)
         made.recount = self.counted
         return made
 

@@ -20,6 +20,7 @@ from tasks.delivery.verification import verify_bundle
 from tasks.microdata import workers as by_dask
 from tasks.microdata.parts import pieces
 from tasks.microdata.workers import Order
+from tasks.validation.run import judge
 from tests.flows.test_text_release import MARK, ask, note
 from tests.support.decoyed_world import make_decoyed_world, the_same_decoys
 from tests.support.silence import assert_silent
@@ -70,7 +71,8 @@ def ask_for_notes(world: World, note_of: Any = note) -> None:
 
 @pytest.fixture(autouse=True)
 def _pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each row group is a piece."""
+    """Each row group is a piece; workers get the function that judges columns itself, not one that remembers."""
+    monkeypatch.setattr("tasks.validation.run.judge", judge)
     for module in ("prepared", "coded_frame"):
         monkeypatch.setattr(
             f"tasks.microdata.{module}.pieces", lambda path, request: pieces(path, request, rows=ROWS_A_GROUP)

@@ -47,7 +47,7 @@ def ask(world: World, gates: list[dict[str, Any]] = GATES, note_of: Any = note, 
         dict(row)
         | {
             "note": note_of(row["record_id"], number),
-            "name": f"Zebulon {MARK}" if number == 7 else f"Kin Fam{'abcdefghijkl'[number % 12]}x",
+            "name": f"Zebulon {MARK}" if number == 7 else f"Fam{'abcdefghijkl'[number % 12]}x",
         }
         for number, row in enumerate(drawn_rows())
     ]
