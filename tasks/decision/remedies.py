@@ -143,15 +143,12 @@ def _in_groups(record: DecisionRecord, names: Sequence[str], every: Sequence[str
     first, several = names[0], len(names) > 1
     held = next((one for one in record.fields if one.name == first), None)
     whole = held is not None and held.type == ValueType.INTEGER and held.distinct_values > _FEW_VALUES
-    levels = (
-        "intervals: {minimum: LEAST, maximum: GREATEST, widths: [WIDTH]}"
-        if whole
-        else 'groups: {levels: [{"*": [EVERY, VALUE]}]}'
-    )
+    levels = "intervals: {minimum: 0, maximum: 99, widths: [10]}" if whole else 'groups: {levels: [{"*": [a, b]}]}'
+    like = "of numbers from 0 to 99" if whole else "of two values"
     return (
         f"make {_these(names, every)} {'quasi-identifiers, each' if several else 'a quasi-identifier'} with a "
-        f"hierarchy, such as “{first}: {{role: quasi-identifier, hierarchy: {{{levels}}}}}” (releasegate init drafts "
-        f"one, answered “{first}=q”)"
+        f"hierarchy, such as “{first}: {{role: quasi-identifier, hierarchy: {{{levels}}}}}” {like} (releasegate init "
+        f"drafts that of the data, answered “{first}=q”)"
     )
 
 

@@ -50,10 +50,8 @@ def test_a_partition_loses_by_the_payoff_alone() -> None:
     """a and b leave as ab: 30 records keep half, and 70 all. Nobody attacks what does not pay."""
     found = explained(asked())
     assert found.columns == (ColumnKept("q0", pytest.approx(0.85), "as collected"),)
-    payoff, method = found.costs
-    assert payoff.term == "payoff of no-attack-partition: gain 100, cost 4, loss 100"
-    assert (payoff.kept, method.kept) == (1.0, 1.0)
-    assert method.term.startswith("method: no-attack-partition in place of ")
+    (stakes,) = found.costs
+    assert (stakes.term, stakes.kept) == ("stakes: gain 100, cost 4, loss 100", 1.0)
     assert found.keeping == (), "alone, a has a risk of 0.1"
 
 

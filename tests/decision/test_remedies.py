@@ -28,7 +28,7 @@ def _closed(record: DecisionRecord, *ids: str, **fields: float | None) -> Decisi
 def _grouped(name: str) -> str:
     """The terms of a column of text, and how to have others drafted."""
     terms = f'{name}: {{role: quasi-identifier, hierarchy: {{groups: {{levels: [{{"*": [a, b]}}]}}}}}}'
-    return f"“{terms}” (releasegate init drafts one, answered “{name}=q”)"
+    return f"“{terms}” of two values (releasegate init drafts that of the data, answered “{name}=q”)"
 
 
 def _beside(record: DecisionRecord) -> list[str]:
@@ -197,9 +197,10 @@ def test_copies_that_close_a_gate_are_named_with_the_command_that_revokes_them()
 def test_terms_of_a_hierarchy_are_such_as_a_request_takes(kind: str, source: str) -> None:
     record = _closed(records.blocked(), "linkage.masked_share")
     name, *_ = _beside(record)
-    fields = tuple(one.model_copy(update={"type": kind}) for one in record.fields if one.name == name)
+    changes = {"type": kind, "distinct_values": 300}
+    fields = tuple(one.model_copy(update=changes) for one in record.fields if one.name == name)
     _, sentence = remedies(records.changed(record, fields=fields))
-    (terms,) = re.findall(rf"such as “({name}: .+?)” \(", sentence)
+    (terms,) = re.findall(rf"such as “({name}: .+?)” of", sentence)
     attribute = Attribute.model_validate(yaml.safe_load(terms)[name])
     assert attribute.hierarchy is not None
     assert getattr(attribute.hierarchy, source) is not None
