@@ -197,10 +197,9 @@ def _lost_most(view: RecordView) -> str | None:
 def _values_lost(view: RecordView) -> str | None:
     """Sentence on categories of which no record is left; bands of many values are expected to leave few."""
     lost = [
-        f"{numbers.integer(one.distinct_values - one.values_kept)} of the {numbers.integer(one.distinct_values)} "
-        f"values of {one.name}"
+        f"{numbers.integer(one.values_lost)} {'value' if one.values_lost == 1 else 'values'} of {one.name}"
         for one in view.fields(Role.QUASI)
-        if one.values_kept and one.values_kept < one.distinct_values <= _FEW_VALUES
+        if one.values_lost and one.distinct_values <= _FEW_VALUES and one.records_per_level[0]
     ]
     return f"No record keeps {listed(lost)}: these groups cannot be compared." if lost else None
 

@@ -30,6 +30,13 @@ def smallest_class(outcome: Outcome) -> int:
     return int(pd.read_csv(file, dtype=str).groupby(list(QUASI_IDENTIFIERS)).size().min())
 
 
+def values_lost(outcome: Outcome, data: Path) -> dict[str, int]:
+    """Values of the file that no record of the delivered file has, by quasi-identifier."""
+    (file,) = (outcome.bundle / "delivery").glob("*/*.csv")
+    before, after = (pd.read_csv(one, dtype=str) for one in (data, file))
+    return {name: len(set(before[name].dropna()) - set(after[name])) for name in QUASI_IDENTIFIERS}
+
+
 def closed(outcome: Outcome) -> dict[str, float]:
     """Thresholds of the policy's gates that are closed."""
     (record,) = outcome.records
@@ -54,6 +61,8 @@ def test_a_request_that_states_no_method_is_generalized_for_the_default_gates(
     assert record.risk.game.adversary == "sequential, access shared"
     assert record.risk.transparent.smallest_effective_group >= 12
     assert smallest_class(approved) >= (12 if presence == "known" else 1)
+    lost = values_lost(approved, world.data)
+    assert {one.name: one.values_lost for one in record.fields if one.name in lost} == lost
 
 
 @pytest.mark.slow

@@ -437,6 +437,22 @@ def test_the_first_page_names_the_columns_that_records_lose(
         assert (said in shown) if said else ("Lost most" not in shown)
 
 
+def test_the_first_page_names_categories_of_which_no_record_is_left() -> None:
+    changes = {"age": (72, 30), "race": (5, 2), "sex": (2, 1), "zip": (9, 0)}
+    fields = tuple(
+        field.model_copy(update=dict(zip(("distinct_values", "values_lost"), changes[field.name], strict=True)))
+        if field.name in changes
+        else field
+        for field in records.approved().fields
+    )
+    less = records.changed(records.approved(), fields=fields)
+    page, line = texts.sections(determination_html(less))["decision"], usefulness(RecordView(less))
+    said = "No record keeps 2 values of race and 1 value of sex: these groups cannot be compared."
+    assert said in page
+    assert line is not None
+    assert said in line
+
+
 def test_the_first_page_names_what_nobody_outside_is_said_to_know() -> None:
     record = records.approved()
     name = next(field.name for field in record.fields if field.released)

@@ -253,7 +253,7 @@ class FieldFact(Fact):
     levels: tuple[str, ...] = Field(default=(), description="Treatment name of each hierarchy level, finest first.")
     groups_per_level: tuple[int, ...] = ()
     records_per_level: tuple[int, ...] = Field(default=(), description="Released records by level of generalization.")
-    values_kept: int | None = Field(default=None, description="Values that some released record has as collected.")
+    values_lost: int | None = Field(default=None, description="Values that no released record has as collected.")
     information_kept: float | None = Field(default=None, description="1 − loss, between 0 and 1 (quasi-identifiers).")
     treatment: str
     confirmed: str = Field(default="", description="Confirmation of the role, with the reason; empty without one.")

@@ -351,7 +351,7 @@ def _generalized(
         ),
         "groups_per_level": tuple(len(labels) for labels in hierarchy.labels),
         "records_per_level": tuple(int(count) for count in per_level),
-        "values_kept": len(np.unique(cells[(levels == 0) & (cells != hierarchy.missing_leaf)])),
+        "values_lost": len(np.setdiff1d(table.data.codes[:, axis], [*cells[levels == 0], hierarchy.missing_leaf])),
         "information_kept": float(1.0 - records @ lost / records.sum()),
     }
 
