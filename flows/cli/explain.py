@@ -207,11 +207,7 @@ def _untold(_step: str) -> None:
 
 
 def _explanation(
-    request: ReleaseRequest,
-    record: DecisionRecord,
-    candidates: Candidates,
-    say: Callable[[str], None],
-    aside: Beside,
+    request: ReleaseRequest, record: DecisionRecord, candidates: Candidates, say: Callable[[str], None], aside: Beside
 ) -> Explained:
     who = record.recipient.id
     decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())

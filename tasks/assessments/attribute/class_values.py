@@ -8,6 +8,7 @@ It also discloses few values together, one to five or those of a narrow interval
 and at most a tenth of the other records: spellings of one illness, salaries beside which a few extremes are far apart.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,32 +136,69 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
     ends = np.searchsorted(pairs, of_class * stride + values.ends[rank])
     before = np.append(0, np.cumsum(counts))
     within, judged = before[ends] - before[:-1], values.judged[rank]
-    discloses, homogeneous = (np.zeros(len(pairs), dtype=np.bool_) for _ in range(2))
-    rises, by_chance, largest = np.zeros(n_classes), 0.0, 0.0
-    readings = [counted, np.ones(len(classes), dtype=np.bool_)] if any_value and not stated.all() else [counted]
+    everybody = np.ones(len(classes), dtype=np.bool_)
+    readings = [counted, everybody] if any_value and not stated.all() else [counted]
+    holders = up_to[values.ends] - up_to[:-1]
+    one = single_values(classes, of_class, (within, holders[rank]), judged, readings=readings, tests=tests)
+    by_chance = 0.0
     for whole in readings:
         sizes, total = np.bincount(classes[whole], minlength=n_classes), max(int(whole.sum()), 1)
-        shares = (up_to[values.ends] - up_to[:-1]) / total
-        size, share = sizes[of_class], shares[rank]
-        discloses |= judged & discloses_value(within, size, share, RULES * tests)
-        homogeneous |= judged & (within == size) & is_rare_enough(share)
-        np.maximum.at(rises, of_class, np.where(judged, within / size - share, 0.0))
-        largest = max(largest, float((within / size)[judged].max(initial=0.0)))
         later = (up_to[values.ends] - up_to[1:]) / total
-        by_chance = max(by_chance, _by_chance(sizes, np.bincount(classes), shares, later, values.judged))
+        by_chance = max(by_chance, _by_chance(sizes, np.bincount(classes), holders / total, later, values.judged))
     own = np.bincount(classes[counted], minlength=n_classes)[of_class]
     together = _together(_Pairs(of_class, rank, before, up_to, own, int(counted.sum())), values, RULES * tests)
-    alone = _covered(discloses, ends, pair_of, stated) | told(classes, of_class[discloses], ~counted)
+    alone = _covered(one.discloses, ends, pair_of, stated) | told(classes, of_class[one.discloses], ~counted)
     return DisclosedValues(
         disclosed=alone
         | _covered(together > 0, together, pair_of, stated)
         | told(classes, of_class[together > 0], ~counted),
         alone=alone,
-        homogeneous=_covered(homogeneous, ends, pair_of, stated) | told(classes, of_class[homogeneous], ~counted),
-        largest_share=largest,
-        rises=rises,
+        homogeneous=_covered(one.homogeneous, ends, pair_of, stated)
+        | told(classes, of_class[one.homogeneous], ~counted),
+        largest_share=one.largest_share,
+        rises=one.rises,
         by_chance=by_chance,
     )
+
+
+@dataclass(frozen=True)
+class SingleValues:
+    """Pairs of a class and a value of it, each judged by itself, by the worse of all readings."""
+
+    discloses: Bools
+    """Whether the class discloses the value; shape (n_pairs,)."""
+    homogeneous: Bools
+    """Whether all of the class have it, and at most 4/5 of the file; shape (n_pairs,)."""
+    largest_share: float
+    rises: Floats
+    """Largest rise of a value's probability, of each class; shape (n_classes,)."""
+
+
+def single_values(
+    classes: Ranks,
+    of_class: Ranks,
+    held: tuple[Ranks, Ranks],
+    judged: Bools,
+    *,
+    readings: Sequence[Bools],
+    tests: int,
+) -> SingleValues:
+    """Judge pairs of a class and a value, ``held`` by so many of the class and so many of the file.
+
+    Each of the ``readings`` says which records count.
+    """
+    within, of_file = held
+    n_classes = int(classes.max(initial=-1)) + 1
+    discloses, homogeneous = (np.zeros(len(of_class), dtype=np.bool_) for _ in range(2))
+    rises, largest = np.zeros(n_classes), 0.0
+    for whole in readings:
+        size = np.bincount(classes[whole], minlength=n_classes)[of_class]
+        share = of_file / max(int(whole.sum()), 1)
+        discloses |= judged & discloses_value(within, size, share, RULES * tests)
+        homogeneous |= judged & (within == size) & is_rare_enough(share)
+        np.maximum.at(rises, of_class, np.where(judged, within / size - share, 0.0))
+        largest = max(largest, float((within / size)[judged].max(initial=0.0)))
+    return SingleValues(discloses, homogeneous, largest, rises)
 
 
 @dataclass(frozen=True)

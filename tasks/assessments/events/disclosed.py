@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.attribute.class_values import (
-    RULES,
     Bools,
     Floats,
     OrderedValues,
     Ranks,
-    discloses_value,
-    is_rare_enough,
+    single_values,
     told,
 )
 from tasks.microdata.persons import distinct_values
@@ -64,7 +62,6 @@ def disclosed_events(
     counted = np.full(len(classes), values.missing is MissingReading.OWN_GROUP)
     counted[persons[stated]] = True
     counted |= np.bincount(persons, minlength=len(classes)) == 0
-    n_classes = int(classes.max(initial=-1)) + 1
     person, rank = distinct_values(persons[stated], values.ranks[stated])
     same = np.diff(person, prepend=-1) == 0
     after = np.where(same, np.append(-1, rank[:-1])[: len(rank)] + 1, 0)
@@ -76,23 +73,17 @@ def disclosed_events(
     within = _covering(begins, pair_of + 1, len(pairs))
     of_class, start = np.divmod(pairs, stride)
     ends = np.searchsorted(pairs, of_class * stride + values.ends[start])
-    judged = values.judged[start]
-    discloses, homogeneous = (np.zeros(len(pairs), dtype=np.bool_) for _ in range(2))
-    rises, largest = np.zeros(n_classes), 0.0
-    for whole in [counted] if counted.all() else [counted, np.ones(len(classes), dtype=np.bool_)]:
-        size = np.bincount(classes[whole], minlength=n_classes)[of_class]
-        share = (holders / max(int(whole.sum()), 1))[start]
-        discloses |= judged & discloses_value(within, size, share, RULES * tests)
-        homogeneous |= judged & (within == size) & is_rare_enough(share)
-        np.maximum.at(rises, of_class, np.where(judged, within / size - share, 0.0))
-        largest = max(largest, float((within / size)[judged].max(initial=0.0)))
+    readings = [counted] if counted.all() else [counted, np.ones(len(classes), dtype=np.bool_)]
+    one = single_values(
+        classes, of_class, (within, holders[start]), values.judged[start], readings=readings, tests=tests
+    )
     return DisclosedEvents(
-        disclosed=_persons(discloses, ends, pair_of, person, len(classes))
-        | told(classes, of_class[discloses], ~counted),
-        homogeneous=_persons(homogeneous, ends, pair_of, person, len(classes))
-        | told(classes, of_class[homogeneous], ~counted),
-        largest_share=largest,
-        rises=rises,
+        disclosed=_persons(one.discloses, ends, pair_of, person, len(classes))
+        | told(classes, of_class[one.discloses], ~counted),
+        homogeneous=_persons(one.homogeneous, ends, pair_of, person, len(classes))
+        | told(classes, of_class[one.homogeneous], ~counted),
+        largest_share=one.largest_share,
+        rises=one.rises,
     )
 
 
