@@ -20,15 +20,15 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
 
 from flows.actor import Clock, SteadyClock, actor, utc_now
-from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
-from flows.departures import HandChanged, copies_in_hand
-from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
+from flows.cases import ReleaseCase, drop, opened, settle
+from flows.departures import HandChanged
+from flows.earlier import decoys_to_continue, what_was_asked
 from flows.engine import prefect_server
 from flows.enrolment import check_enrolled, first_enrolment, items_of, sample_item
-from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
+from flows.gate_call import LONGEST_WAIT, GateCall, check_overrides, terms_of
+from flows.identity import code_fact, last_decided, named, read_inputs, release_id
 from flows.ledger import begun_workspace, kept_reason, open_ledger
 from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
@@ -42,16 +42,13 @@ from tasks.core.errors import (
     ReleasegateError,
     RequestCancelled,
     StageFailed,
-    TamperingFound,
     WorkspaceError,
 )
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
 from tasks.core.people import all_hands
 from tasks.core.secret_variables import secrets_taken
-from tasks.core.seed import seed_commitment
-from tasks.decision.context import CONTEXT, DecisionContext, InvolvedPeople
-from tasks.decision.overrides import is_of
+from tasks.decision.context import DecisionContext, InvolvedPeople
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, check_open
 from tasks.decision.states import State
@@ -65,8 +62,6 @@ from tasks.request.load import LoadedRequest, load_request, open_snapshot, take_
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 """Makes a context with a runner of the pipeline, from the orchestrator's home and the folder of a run's results."""
 
-_LONGEST_WAIT = 3600.0
-"""Seconds to wait for another process that works on the same release."""
 _LEAST_ROOM = 1024 * 1024
 _MOST_ROUNDS = 5
 """Times that a release is judged before it gives up, where others are released to the same hand meanwhile."""
@@ -99,33 +94,6 @@ class Outcome:
         from reports.templating import fragment_html  # noqa: PLC0415
 
         return fragment_html(lines(self, self.decided_at))
-
-
-@dataclass(frozen=True)
-class _GateCall:
-    """One call of the gate: a request, the release that it names, and where both are recorded."""
-
-    workspace: Workspace
-    ledger: Ledger
-    loaded: LoadedRequest
-    inputs: Inputs
-    named: Named
-    clock: SteadyClock
-
-    @property
-    def release_id(self) -> str:
-        return self.named.release_id
-
-    @property
-    def recipients(self) -> list[str]:
-        """Ids of all recipients of the request."""
-        return [recipient.id for recipient in self.loaded.request.recipients]
-
-    @property
-    def decided(self) -> list[str]:
-        """Recipients to decide for: all, or those whose gates were overridden, or whose decision no longer stands."""
-        again = {one.recipient for one in self.named.overrides} | self.named.decided_before.keys()
-        return sorted(again) or self.recipients
 
 
 @contextmanager
@@ -180,13 +148,13 @@ def run_release(
                 first_enrolment(workspace, ledger, items_of(workspace, loaded), clock)
         while True:
             now = named(ledger, of_inputs, loaded.request, utc_day(clock()))
-            with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):
+            with workspace.alone(now.release_id, wait_seconds=LONGEST_WAIT):
                 # The process that was waited for may have decided again, as is to be done here.
                 if named(ledger, of_inputs, loaded.request, utc_day(clock())) == now:
-                    return _settled(_GateCall(workspace, ledger, loaded, inputs, now, clock), engine, dask)
+                    return _settled(GateCall(workspace, ledger, loaded, inputs, now, clock), engine, dask)
 
 
-def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
+def _settled(call: GateCall, engine: Engine, dask: str | None) -> Outcome:
     """The outcome of a release that nobody else works on: as decided before, or decided now."""
     settle(call.workspace, call.ledger, call.release_id)
     repeated = call.workspace.bundle(call.release_id).exists()
@@ -199,17 +167,17 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     return _decided(call, repeated=repeated)
 
 
-def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | None) -> None:
+def _run(call: GateCall, people: InvolvedPeople, engine: Engine, dask: str | None) -> None:
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
     requested_at, handed_in_by = _requested(call, people)
     try:
         with guarded("release"):
-            _check_overrides(call)
+            check_overrides(call)
             check_open(ledger.entries(release_id=name))
             people = replace(people, handed_in_by=handed_in_by)
             for left in reversed(range(_MOST_ROUNDS)):
                 try:
-                    _take(call, *_terms(call, people, requested_at), engine, dask)
+                    _take(call, *terms_of(call, people, requested_at), engine, dask)
                     break
                 except HandChanged:
                     if not left:
@@ -227,49 +195,7 @@ def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | No
         raise shown from None
 
 
-def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> tuple[RunTerms, DecisionContext]:
-    """Terms of a run and context of its decisions, by the ledger as it is now."""
-    workspace, ledger, name = call.workspace, call.ledger, call.release_id
-    decided_at, head = call.clock.checked(), ledger.head().sha256
-    earlier = _earlier_copies(call)
-    context = DecisionContext(
-        release_id=name,
-        request_sha256=call.loaded.sha256,
-        dataset_sha256=call.inputs.dataset_sha256,
-        tables_sha256=call.inputs.tables,
-        population_sha256=call.inputs.population_sha256,
-        code=code_fact(),
-        seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
-        requested_at=requested_at,
-        people=people,
-        decided_at=decided_at,
-        prev_record_sha256=head,
-        inputs_id=call.named.inputs if call.named.is_new else None,
-        overrides=call.named.overrides,
-        supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
-        decided_before=call.named.decided_before,
-        beside={who: [copy["entry"] for copy in found["copies"]] for who, found in earlier.items()},
-        enrolments=check_enrolled(Directory.of(ledger), call.loaded, call.inputs),
-    )
-    terms = RunTerms(
-        recipients=call.recipients,
-        decided=call.decided,
-        decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
-        earlier=earlier,
-        context=CONTEXT.dump_python(context, mode="json"),
-    )
-    return terms, context
-
-
-def _earlier_copies(call: _GateCall) -> dict[str, Any]:
-    """Earlier copies in the hands of the recipients; waits for copies that others are still delivering."""
-    found = copies_in_hand(call.ledger, call.loaded.request, call.release_id)
-    for release in sorted({copy["release"] for one in found.values() for copy in one["copies"]}):
-        wait_and_settle(call.workspace, call.ledger, release)
-    return found
-
-
-def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> None:
+def _take(call: GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> None:
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
     if dask is not None:
@@ -289,7 +215,7 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
     publish_release(workspace, call.ledger, run, finished, context)
 
 
-def _drop_undecided(call: _GateCall) -> None:
+def _drop_undecided(call: GateCall) -> None:
     """Keep no file of a release whose decision was refused after it was laid out."""
     with suppress(ReleasegateError):
         if not call.ledger.entries(release_id=call.release_id, event=Event.DECIDED):
@@ -299,7 +225,7 @@ def _drop_undecided(call: _GateCall) -> None:
                 drop(call.workspace.kept(call.release_id, recipient))
 
 
-def _decided(call: _GateCall, *, repeated: bool) -> Outcome:
+def _decided(call: GateCall, *, repeated: bool) -> Outcome:
     """Earlier decisions: for each recipient, in the last release of these inputs that decided for it."""
     workspace, name, at = call.workspace, call.release_id, call.clock()
     last = last_decided(call.ledger, call.named.inputs)
@@ -319,7 +245,7 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
     the ledger is not as recorded.
     """
     at = clock()
-    with open_ledger(workspace, clock=clock) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
+    with open_ledger(workspace, clock=clock) as ledger, workspace.alone(release_id, wait_seconds=LONGEST_WAIT):
         return _as_it_stands(release_id, workspace, list(opened(workspace, ledger, release_id, at).cases.values()), at)
 
 
@@ -346,32 +272,7 @@ def _no_longer(case: ReleaseCase, today: date) -> str:
     return case.standing.why if state in {State.REVOKED, State.SUPERSEDED} else lapsed(case.record, today)
 
 
-def _check_overrides(call: _GateCall) -> None:
-    """Verify the blocked releases whose overrides are to be used, and compare the overrides with their records."""
-    workspace, ledger = call.workspace, call.ledger
-    if call.release_id != call.named.inputs and not call.named.is_new:
-        raise StageFailed(
-            "a release under overrides, or decided anew, is not decided again without its bundle",
-            where=f"release {call.release_id}",
-            expected="the bundle that was published",
-            got="none",
-            fix="restore the bundle from a backup",
-        )
-    for name in sorted({one.release_id for one in call.named.overrides}):
-        with workspace.alone(name, wait_seconds=_LONGEST_WAIT):
-            cases = opened(workspace, ledger, name, call.clock()).cases
-        for one in call.named.overrides:
-            if one.release_id == name and not (one.recipient in cases and is_of(one, cases[one.recipient].record)):
-                raise TamperingFound(
-                    "an override of gates is not what an officer could record",
-                    where=f"ledger entry of {one.at:%Y-%m-%d %H:%M} about release {name[:12]}, {one.recipient}",
-                    expected="closed gates of the blocked release, their figures, and the days that its policy gives",
-                    got="a different override",
-                    fix="release nothing; find out who wrote this entry",
-                )
-
-
-def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
+def _requested(call: GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
     """Time and actor of the request: those of the first run, where this one goes on after an interruption."""
     at, by, loaded = call.clock(), people.handed_in_by, call.loaded
     earlier = call.ledger.entries(release_id=call.release_id)

@@ -12,6 +12,7 @@ from tasks.request.model import Role
 
 LETTERS: Mapping[str, tuple[Role, str]] = {
     "q": (Role.QUASI, "others may know it: leaves in groups, not kept secret"),
+    "n": (Role.QUASI, "the same, but the study needs its detail most"),
     "s": (Role.SENSITIVE, "secret, nobody outside knows it: leaves as it is"),
     "k": (Role.SENSITIVE, "secret, but some outside may know it, as family does: leaves as it is"),
     "i": (Role.INSENSITIVE, "harmless, nobody outside knows it: leaves as it is"),
@@ -82,7 +83,7 @@ def read_changes(text: str, columns: Mapping[str, Suggestion]) -> tuple[dict[str
             made |= dict.fromkeys(chosen, letter)
     if end != len(line):
         return {}, "not clear; columns, “=” and a letter, such as 4-6,9=s 12=w"
-    rows = [name for name, letter in made.items() if letter == "q" and columns[name].of_row]
+    rows = [name for name, letter in made.items() if LETTERS[letter][0] is Role.QUASI and columns[name].of_row]
     if rows:
         return {}, f"{', '.join(rows)}: differs between rows of a person, so it cannot leave in groups"
     return made, ""

@@ -35,7 +35,7 @@ _MORE: Mapping[str, tuple[str, str]] = {
     "5": ("recipients", "another recipient"),
 }
 """Terms that are asked for only then."""
-_GROUPED, _KNOWN_TO_SOME = "q", "k"
+_GROUPED, _NEEDED, _KNOWN_TO_SOME = "q", "n", "k"
 _AS_ENROLLED = "a number from above; or who else the people are, which another officer must then enrol"
 _SIZE, _POLICY, _PRESENCE = ("population", "size"), ("policy",), ("policy", "presence")
 _DEFAULT = "default/1"
@@ -52,8 +52,8 @@ class Dialogue:
     population: Source | None
     read: Callable[[str], Source]
     """Reads a table that a person names by its path; raises ReleasegateError."""
-    check: Callable[[Draft], None]
-    """Refuses a draft whose files are there already, before a person answers in vain."""
+    check: Callable[..., None]
+    """Refuses a draft whose files, or others named after it, are there already, before a person answers in vain."""
     asking: Asking
     stated: Stated = field(default_factory=Stated)
     answers: Mapping[Location, Answer] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Dialogue:
 
     def held(self) -> tuple[Draft, Source | None]:
         """Ask everything; the draft with the answers, and the numbered copy that it is of, None for none."""
-        self.check(self.draft)
+        self.check(self.draft, *([self.folder.numbered_path] if self._is_unnumbered else ()))
         return self.asking.held(self._held)
 
     def _held(self) -> tuple[Draft, Source | None]:
@@ -126,10 +126,15 @@ class Dialogue:
         person = None if not named or columns[named].is_key else named
         return replace(self, stated=replace(self.stated, persons=True, person=person))
 
+    @property
+    def _is_unnumbered(self) -> bool:
+        """Whether no column of the only file names each record."""
+        file = self.folder.file
+        return file is not None and self.draft.record_id is None and NUMBER not in file.columns
+
     def _numbers(self) -> "Dialogue":
         """Take a copy with numbered records where no column names each record."""
-        file = self.folder.file
-        if file is None or self.draft.record_id is not None or NUMBER in file.columns:
+        if not self._is_unnumbered:
             return self
         folder, copy = self.folder.numbered
         return replace(self, folder=folder, numbered=copy)
@@ -227,10 +232,12 @@ class Dialogue:
         )
         made, _ = read_changes(text, held)
         roles = {**self.stated.roles, **open_, **{name: LETTERS[letter][0] for name, letter in made.items()}}
-        now = replace(self, stated=replace(self.stated, roles=roles))
+        needed = frozenset(name for name, letter in made.items() if letter == _NEEDED)
+        now = replace(self, stated=replace(self.stated, roles=roles, needed=needed))
         found = {name: one for name, one in _columns(now.draft) if one.role is Role.UNREVIEWED}
         asked.options(now._result(made))
-        secret = [name for name, letter in made.items() if letter == _GROUPED and held[name].role is Role.SENSITIVE]
+        groups = [name for name, letter in made.items() if LETTERS[letter][0] is Role.QUASI]
+        secret = [name for name in groups if held[name].role is Role.SENSITIVE]
         now._warn(secret, f"put {','.join(secret)}=s among the changes, or =k if few do")
         for name in made:
             if name in found and not roles[name].withheld:
@@ -292,7 +299,7 @@ class Dialogue:
 
             given = self.asking.text(
                 f"probability that somebody outside knows {', '.join(people.values())} of a person, such as 0.2; "
-                "Enter: no figure",
+                "Enter: no figure (singling out takes it for known: records that it leaves alone block)",
                 "Who knows it can find the person and learn the rest. Expected disclosure weighs that by the figure, "
                 "by 0.1 without one; singling out takes it for known in any case. At 1 it is a secret no longer.",
                 wrong=lambda text: problem_of(first, read(text)),
@@ -340,6 +347,9 @@ class Dialogue:
     def _of_recipient(self, given: Given, recipient: int) -> Given:
         for line in OF_RECIPIENT:
             given = self._line(given, line.at(recipient))
+        agreed: Location = ("recipients", recipient, "agreement")
+        if given.answers.get((*agreed, "penalty")) and (*agreed, "detection_rate") not in given.answers:
+            self.asking.say("The penalty is not counted: nobody has stated the chance that an attempt is noticed.")
         name = str(given.answers.get(("recipients", recipient, "organisation"), LEFT))
         short = plain_name(name.partition(",")[0])[:40].strip("-")
         place: Location = ("recipients", recipient, "id")

@@ -1,6 +1,7 @@
 """``releasegate explain``: why this verdict, and the smallest change that would reverse it."""
 
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
@@ -14,10 +15,12 @@ from flows.beside import beside, expect_work
 from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed, rendered
 from flows.cli.explained_details import detailed
 from flows.cli.explained_records import documents
-from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, ReleaseArgument, WorkspaceOption, check_recipient
+from flows.cli.options import DEFAULT_WORKSPACE, RELEASE, RecipientOption, RootsOption, WorkspaceOption, check_recipient
 from flows.cli.output import JsonOption, answer, progress
+from flows.dry_run import dry_run
 from flows.identity import code_fact
 from flows.ledger import open_ledger, recorder_of
+from flows.progress import listening
 from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
 from tasks.candidate.candidate import Redaction
@@ -48,9 +51,13 @@ _MANY_RECORDS = 5_000
 
 
 def explain(
-    release: ReleaseArgument,
+    release: Annotated[
+        str,
+        typer.Argument(help=f"{RELEASE.help} Or a request, for which a dry run is made.", show_default=False),
+    ],
     recipient: RecipientOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    root: RootsOption = None,
     *,
     details: Annotated[
         bool,
@@ -66,7 +73,11 @@ def explain(
     would draw.
     """
     with progress(quiet=as_json) as say:
-        recalled, explained = explained_release(release, recipient, Workspace(workspace.resolve()), say)
+        place = Workspace(workspace.resolve())
+        if Path(release).is_file():
+            recalled, explained = _explained_dry_run(Path(release), root or [], recipient, place, say)
+        else:
+            recalled, explained = explained_release(release, recipient, place, say)
     notes = _notes(recalled)
     return answer(
         {
@@ -99,11 +110,17 @@ def explained_release(
         recorder = recorder_of(bundle, place)
         with open_ledger(recorder) as ledger:
             recalled = recall(bundle, ledger, recorder)
-        check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
-        chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
-        if chosen[0].dataset.rows_in > _MANY_RECORDS:
-            expect_work()
-        return recalled, _explained(recalled, chosen, place, say)
+        return recalled, _explained(recalled, recipient, place, say)
+
+
+def _explained_dry_run(
+    request: Path, roots: Sequence[Path], recipient: str | None, place: Workspace, say: Callable[[str], None]
+) -> tuple[Recalled, list[Explained]]:
+    """A request as a dry run finds it, and the explanation for a recipient, or for all of them."""
+    with listening(say), dry_run(request, place.root, roots) as made:
+        named = shlex.join([str(request), *(part for one in roots for part in ("--root", str(one)))])
+        explained = _explained(made.recalled, recipient, made.workspace, say)
+        return made.recalled, [replace(one, tried=named) for one in explained]
 
 
 def _key_file(recalled: Recalled, place: Workspace) -> Path:
@@ -170,8 +187,12 @@ class _Copies:
 
 
 def _explained(
-    recalled: Recalled, records: list[DecisionRecord], place: Workspace, say: Callable[[str], None]
+    recalled: Recalled, recipient: str | None, place: Workspace, say: Callable[[str], None]
 ) -> list[Explained]:
+    check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
+    records = [record for record in recalled.records if recipient in (None, record.recipient.id)]
+    if records[0].dataset.rows_in > _MANY_RECORDS:
+        expect_work()
     request = recalled.loaded.request
     say("reading data and population")
     frame = read_data(recalled.loaded)

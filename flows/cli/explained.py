@@ -23,6 +23,12 @@ from tasks.decision.remedies import revoking
 from tasks.request.model import Gate, Measure
 
 STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}
+WOULD_BE = {
+    Verdict.APPROVED: "would be approved",
+    Verdict.AWAITING_REVIEW: "would await review",
+    Verdict.BLOCKED: "would be blocked",
+}
+"""Verdicts of a dry run."""
 _FAMILIES = {"sequential", "combined", "attribute", "linkage", "singling_out", "utility", "uncertain"}
 _MOST_CHANGES = 3
 _MOST_COLUMNS = 5
@@ -37,6 +43,8 @@ class Explained:
     explanation: Explanation
     gates: tuple[Gate, ...]
     """The gates of the policy it was decided by."""
+    tried: str = ""
+    """The request, as a command names it, where it was a dry run that decided nothing."""
 
     @property
     def is_blocked(self) -> bool:
@@ -76,8 +84,9 @@ def rendered(one: Explained) -> Iterator[Block]:
     """The answer, and the command that shows more."""
     yield from rendered_answer(one)
     if not one.explanation.fixed:
-        command = f"releasegate explain {one.record.release_id[:12]} --recipient {one.record.recipient.id} --details"
-        yield from noted(f"Records at stake, facts, thresholds and other methods: {command}")
+        named = one.tried or one.record.release_id[:12]
+        yield from noted("Records at stake, facts, thresholds and other methods:")
+        yield f"  releasegate explain {named} --recipient {one.record.recipient.id} --details"
     yield ""
 
 
@@ -85,7 +94,8 @@ def rendered_answer(one: Explained) -> Iterator[Block]:
     """Verdict, reasons, and the changes that would reverse it."""
     record, explanation = one.record, one.explanation
     who, organisation = f"  {record.recipient.id}", f"  {record.recipient.organisation}"
-    yield outcome(record.decision.value.upper(), who, STYLES[record.decision], organisation)
+    verdict = WOULD_BE[record.decision] if one.tried else record.decision.value
+    yield outcome(verdict.upper(), who, STYLES[record.decision], organisation)
     yield from _reasons(one)
     for gate, attack in closing_attacks(record):
         named = f"by the attack “{attack.title}”, with {', '.join(attack.attributes)}"
@@ -229,6 +239,7 @@ def _information(one: Explained) -> Iterator[Block]:
         ("column", ">keeps", "most records have it"),
         [(column.name, f"{column.kept:.0%}", column.released) for column in lossy],
     )
+    yield from noted("A column with “weight: 10” among its terms keeps its detail at the cost of the others.")
     yield ""
     if found.costs:
         yield from table(
@@ -238,28 +249,32 @@ def _information(one: Explained) -> Iterator[Block]:
         )
         yield from noted(demanded(RecordView(one.record), "at these amounts") or "")
         yield ""
-    yield from _keeping(one.record, found.keeping)
+    yield from _keeping(one)
 
 
-def _keeping(record: DecisionRecord, found: Sequence[Keeping]) -> Iterator[Block]:
+def _keeping(one: Explained) -> Iterator[Block]:
     """Changes with which a release that passed would keep more, each as it is typed into the request."""
+    record, found = one.record, one.explanation.keeping
     if not found:
         yield Paragraph("No change of the design that was tried keeps more and passes every gate.")
         return
-    of_copy = [one for one in found if not one.of][:_MOST_CHANGES]
+    of_copy = [way for way in found if not way.of][:_MOST_CHANGES]
     yield from table(
         "Changes that keep more and pass every gate, each tried for this recipient",
         ("change", ">keeps"),
-        [row for one in (*of_copy, *(one for one in found if one.of)) for row in _keeping_rows(one)],
+        [row for way in (*of_copy, *(way for way in found if way.of)) for row in _keeping_rows(way)],
     )
     yield from noted(
         "Some figures of these are estimates; the next release decides."
-        if any(one.after.estimated for one in found)
+        if any(way.after.estimated for way in found)
         else "",
-        "This copy is judged together with the next, delivered or not. Where it was not delivered or is destroyed, "
-        "revoke it first:",
     )
-    yield f"  {revoking(record.release_id, record.recipient.id)}"
+    if not one.tried:
+        yield from noted(
+            "This copy is judged together with the next, delivered or not. Where it was not delivered or is destroyed, "
+            "revoke it first:"
+        )
+        yield f"  {revoking(record.release_id, record.recipient.id)}"
 
 
 def _keeping_rows(one: Keeping) -> Iterator[Sequence[str]]:

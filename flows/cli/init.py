@@ -94,7 +94,7 @@ def init(
                 profiled,
                 people,
                 read,
-                lambda made: check_absent(made, folder, REQUEST_FILE),
+                lambda made, *copies: check_absent(made, folder, REQUEST_FILE, *copies),
                 asking,
                 policies=policies,
                 samples=samples,
@@ -144,7 +144,7 @@ def init(
             "\nwritten:",
             *(f"  {path}" for path in written),
             *(_question(draft.person) if not tables and asking is None else ()),
-            f"\nNext: {first}run `releasegate release {named} --enrol`.",
+            f"\nNext: {first}run `releasegate release {named} --dry-run`, which records nothing; then with --enrol.",
         ],
         as_json=as_json,
     )

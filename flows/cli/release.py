@@ -23,13 +23,17 @@ def release(
             "--enrol", help="Where nothing is enrolled yet, enrol the request's policy, population and persons first."
         ),
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only show what would be decided now: record, write and deliver nothing."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run the gate on a request: decide for every recipient and write the bundle.
 
     Its policy and its population must be enrolled in the workspace. Run again, it shows the present state of the
     release. Exit code 0 if every recipient is approved, 3 if one is blocked, revoked or superseded or its decision has
-    lapsed, 4 if one awaits review and none of these is the case.
+    lapsed, 4 if one awaits review and none of these is the case. A dry run ends with the code that a release would.
     """
     start_fork_server(Workspace(workspace.resolve()).private)
     # These import for a second, while the workers' process does the same.
@@ -44,6 +48,10 @@ def release(
                 notices.print(f"· {name}")
 
         with listening(show):
+            if dry_run:
+                from flows.cli.dry_run import shown_dry_run  # noqa: PLC0415
+
+                return shown_dry_run(request, workspace, root or [], as_json=as_json)
             made = run_release(request, workspace, root or [], dask=dask, enrol=enrol)
     code = exit_code([made.standings[record.recipient.id].state for record in made.records], made.lapsed)
     return answer(

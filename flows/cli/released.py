@@ -72,16 +72,7 @@ def summary(record: DecisionRecord, made: Outcome) -> dict[str, Any]:
         "record_sha256": digest(record),
         "report": str(bundle / "report" / f"{who}.pdf"),
         "evidence": str(bundle / "evidence" / f"report-{who}.pdf"),
-        "gates": [
-            {
-                "id": gate.id,
-                "measured": gate.measured,
-                "threshold": gate.threshold,
-                "passed": gate.passed,
-                "overridden_by": gate.overridden.officer if gate.overridden else None,
-            }
-            for gate in record.gates
-        ],
+        "gates": gate_documents(record),
     }
 
 
@@ -103,15 +94,7 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
         yield Paragraph(f"  {standing.why}", "lead")
     if lapsed or verdict not in {record.decision.value, AWAITING_SIGNATURE}:
         yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
-    yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
-    if record.decision is not Verdict.BLOCKED and (kept := usefulness(RecordView(record))):
-        yield Paragraph(f"  {kept}", "lead")
-    if record.decision is Verdict.BLOCKED:
-        yield from recorded_remedies(record)
-    records, small_cell = RecordCounts.of(record), record.policy.small_cell
-    written = (write_result(gate, records=records, small_cell=small_cell) for gate in record.gates)
-    gates = ((_mark(gate), gate.heading, *texts) for gate, texts in zip(record.gates, written, strict=True))
-    yield from table("", ("", "gate", ">measured", "required"), gates)
+    yield from decision_lines(record)
     unreviewed = [field.name for field in record.fields if field.role == Role.UNREVIEWED]
     changes = f"  explain     releasegate explain {record.release_id[:12]} --recipient {who}"
     facts = {
@@ -131,6 +114,33 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
         keys = ", ".join(f"{key.kind} {key.fingerprint}" for key in record.delivery.encrypted_to)
         yield f"  encrypted   {record.delivery.file}, to {keys}"
     yield ""
+
+
+def decision_lines(record: DecisionRecord) -> Iterator[Block]:
+    """The reasons of a decision, what the copy keeps or what would help, and the gates."""
+    yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
+    if record.decision is Verdict.BLOCKED:
+        yield from recorded_remedies(record)
+    elif kept := usefulness(RecordView(record)):
+        yield Paragraph(f"  {kept}", "lead")
+    records, small_cell = RecordCounts.of(record), record.policy.small_cell
+    written = (write_result(gate, records=records, small_cell=small_cell) for gate in record.gates)
+    gates = ((_mark(gate), gate.heading, *texts) for gate, texts in zip(record.gates, written, strict=True))
+    yield from table("", ("", "gate", ">measured", "required"), gates)
+
+
+def gate_documents(record: DecisionRecord) -> list[dict[str, Any]]:
+    """The gates of a decision as JSON."""
+    return [
+        {
+            "id": gate.id,
+            "measured": gate.measured,
+            "threshold": gate.threshold,
+            "passed": gate.passed,
+            "overridden_by": gate.overridden.officer if gate.overridden else None,
+        }
+        for gate in record.gates
+    ]
 
 
 def _mark(gate: GateResult) -> str:

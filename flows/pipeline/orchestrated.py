@@ -5,8 +5,7 @@ was killed does not repeat the stages that it had finished.
 """
 
 import contextvars
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
@@ -15,6 +14,7 @@ from prefect import flow, task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 from prefect.runtime import flow_run
 
+from flows.pipeline.in_workers import InWorkers
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import Inputs, Stage
@@ -54,7 +54,7 @@ def stage_task(stage: str, work: str, run: dict[str, Any], inputs: dict[str, Any
 @flow(name="release", flow_run_name=_release_name, persist_result=False, validate_parameters=False)
 def release(run: dict[str, Any], terms: dict[str, Any]) -> dict[str, Any]:
     """Take a request to one decision record and its reports for each recipient, as ``sequence.take`` says."""
-    return take(Run(**run), RunTerms(**terms), Orchestrated())
+    return take(Run(**run), RunTerms(**terms), Orchestrated(_workers.get()))
 
 
 def take_with(workers: Workers, run: Run, terms: RunTerms, *, slot: Slot = nullcontext) -> dict[str, Any]:
@@ -65,8 +65,8 @@ def take_with(workers: Workers, run: Run, terms: RunTerms, *, slot: Slot = nullc
     return context.run(release, asdict(run), asdict(terms))
 
 
-class Orchestrated:
-    """Runs every stage as a Prefect task, and recipients at the same time."""
+class Orchestrated(InWorkers):
+    """Runs every stage as a Prefect task in a worker; results are kept for a run that is interrupted."""
 
     def call(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
         """Result of a stage; made again where a kept result names files that are gone or changed."""
@@ -77,16 +77,6 @@ class Orchestrated:
         with _slot.get()() if stage.solves else nullcontext():
             result = stage_task(*arguments)
         return result if _intact(result) else again(*arguments)
-
-    def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Results of several pieces of work, all at the same time; the first error ends the run."""
-        with ThreadPoolExecutor(len(works) or 1) as threads:
-            futures = [threads.submit(contextvars.copy_context().run, work) for work in works]
-            return [future.result() for future in futures]
-
-    def together(self) -> AbstractContextManager[None]:
-        """One worker for the stages of the block."""
-        return _workers.get().holding()
 
 
 def _intact(result: Any) -> bool:

@@ -23,12 +23,10 @@ from tasks.core.files import write_whole
 from tasks.core.guard import guarded
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
+from tasks.decision.record import Verdict
 
 _Say = Callable[[str], None]
-_QUICK = (
-    "The figures of the gates that need no attack, under the request as it is; nothing is recorded and nothing is "
-    "released. The gate judges the others when it decides: a request that passes here may still be blocked."
-)
+_NOT_RECORDED = "Under the request and the enrolments as they are now; nothing is recorded and nothing is released."
 
 
 def explained(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
@@ -66,59 +64,52 @@ def reassessed(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     return blocks, max((one.record.policy.small_cell for one in made if one.record), default=0)
 
 
-def tried(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
-    """Figures of a request's quick gates, for each recipient; refused where the gate would refuse its terms or people.
+def dry_run(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
+    """What the gate would decide on a request, for each recipient; refused where the gate would refuse it.
 
     An officer sets the terms, such as the smallest count that may be shown.
     """
-    from flows.enrolment import check_enrolled  # noqa: PLC0415
-    from flows.identity import read_inputs  # noqa: PLC0415
-    from flows.ledger import open_ledger  # noqa: PLC0415
-    from flows.persons import involved  # noqa: PLC0415
-    from flows.policies import PolicyShelf  # noqa: PLC0415
-    from flows.studio.quick import Quick  # noqa: PLC0415 - imports every method
-    from flows.web.studio_figures import kept_in_words  # noqa: PLC0415
-    from tasks.decision.measures import write_result  # noqa: PLC0415
-    from tasks.ledger.enrolment import Directory  # noqa: PLC0415
-    from tasks.request.load import load_request  # noqa: PLC0415
+    from flows import dry_run as gate  # noqa: PLC0415 - imports every method
+    from flows.cli.explained import WOULD_BE  # noqa: PLC0415
+    from reports.record_view import RecordView  # noqa: PLC0415
+    from reports.sections.answer import usefulness  # noqa: PLC0415
+    from tasks.decision.measures import RecordCounts, write_result  # noqa: PLC0415
 
-    say("reading the request")
-    place = Workspace(Path(given["workspace"]))
-    loaded = load_request(Path(given["document"]), [Path(root) for root in given["roots"]], PolicyShelf(place.root))
-    inputs = read_inputs(loaded)
-    with open_ledger(place) as ledger:
-        directory = Directory.of(ledger)
-    check_enrolled(directory, loaded, inputs)
-    involved(directory, loaded.request, given["handed_in_by"])
-    quick, blocks, small_cell = Quick(), list[Block]([_QUICK]), loaded.request.policy.small_cell
-    for recipient in loaded.request.recipients:
-        say(f"quick figures for {recipient.id}")
-        found = quick.figures(loaded, recipient.id)
-        outcome = found.failure or (
-            "No quick gate closes; a run judges the others." if found.passes else "It would be blocked."
-        )
-        blocks += [Heading(f"{recipient.organisation} ({recipient.id})"), Paragraph(outcome, "strong")]
-        if found.gates:
-            rows = [
-                (
-                    gate.heading,
-                    *write_result(gate, records=found.records, small_cell=small_cell),
-                    "passed" if gate.passed else "failed",
-                )
-                for gate in found.gates
-            ]
-            blocks.append(Table("Quick gates", "Gate 46 | Measured 18r | Required 18 | Outcome 18", rows))
-        if kept_in_words(found):
-            blocks.append(f"Information kept: {kept_in_words(found)}.")
-        if found.later:
-            blocks.append(f"Judged by a run only: {', '.join(found.later)}.")
+    place, roots = Path(given["workspace"]), [Path(root) for root in given["roots"]]
+    with (
+        listening(say),
+        gate.dry_run(Path(given["document"]), place, roots, handed_in_by=given["handed_in_by"]) as made,
+    ):
+        records = made.recalled.records
+    blocks, small_cell = list[Block]([_NOT_RECORDED]), made.recalled.loaded.request.policy.small_cell
+    for record in records:
+        who, counts = record.recipient, RecordCounts.of(record)
+        kept = "" if record.decision is Verdict.BLOCKED else usefulness(RecordView(record))
+        blocks += [
+            Heading(f"{who.organisation} ({who.id})"),
+            Paragraph(f"It {WOULD_BE[record.decision]}.", "strong"),
+            *record.reasons,
+            *([kept] if kept else []),
+            Table(
+                "Gates",
+                "Gate 46 | Measured 18r | Required 18 | Outcome 18",
+                [
+                    (
+                        gate.heading,
+                        *write_result(gate, records=counts, small_cell=small_cell),
+                        "passed" if gate.passed else "failed",
+                    )
+                    for gate in record.gates
+                ],
+            ),
+        ]
     return blocks, small_cell
 
 
 _WORK: Mapping[JobKind, Callable[[Mapping[str, Any], _Say], tuple[list[Block], int]]] = {
     JobKind.EXPLAIN: explained,
     JobKind.REASSESS: reassessed,
-    JobKind.DRY_RUN: tried,
+    JobKind.DRY_RUN: dry_run,
 }
 
 

@@ -207,7 +207,7 @@ OF_RECIPIENT = (
     ),
     Line(
         "money for one record: worth of sharing it; your loss if its person is identified; recipient's cost of an "
-        "attempt; Enter: 1200; 300; 4 US dollars, published for research data (the determination says so)",
+        "attempt; Enter: 1200; 300; 4 US dollars, published for research data",
         tuple((*_STAKES, term) for term in PUBLISHED),
         3,
     ),

@@ -7,6 +7,8 @@ from tasks.draft.roles import Suggestion
 from tasks.request.model import Role
 
 STATED = "stated by a person"
+_WEIGHT_OF_NEEDED = "10"
+"""Weight, in the information loss, of columns that a study needs most; others have 1."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,8 @@ class Stated:
     """Column that names the person of each row, where that is stated; None where each row is a person."""
     roles: Mapping[str, Role] = field(default_factory=dict)
     """By column; of a further table, by table and column with a dot between them."""
+    needed: frozenset[str] = frozenset()
+    """Quasi-identifiers that the study needs most."""
     excused: Mapping[str, str] = field(default_factory=dict)
     """Terms of columns that leave although they tell of people: who accepts that and why, as YAML."""
 
@@ -31,7 +35,7 @@ class Stated:
                 one,
                 role=role,
                 reasons=one.reasons if role is Role.UNREVIEWED else (STATED,),
-                terms={},
+                terms={"weight": _WEIGHT_OF_NEEDED} if one.profile.name in self.needed else {},
                 groups=one.groups if role is Role.QUASI else None,
             )
             for one in suggestions

@@ -79,7 +79,7 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
     words = " ".join(session.shown.split())
     for told in (
         f"too few: the file has {ROWS} people",
-        "no such letter: x; there are q, s, k, i, w, d",
+        "no such letter: x; there are q, n, s, k, i, w, d",
         "no such column: 9; a name, or a number from 1 to 5",
         "no such column: group; a name, or a number from 1 to 5",
         "not clear; columns, “=” and a letter, such as 4-6,9=s 12=w",
@@ -146,7 +146,7 @@ def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: P
     assert "if a person has several rows (of age, sex, grouping, diagnosis); Enter" in session.asked[0]
     assert len(session.asked) <= 12
     typed = sum(len(line.split()) for line in terms)
-    assert len(re.findall(r"\S*\w\S*", session.shown)) - typed <= 350
+    assert len(re.findall(r"\S*\w\S*", session.shown)) - typed <= 360
     request = load_request(tmp_path / "request.yaml").request
     roles = {name: one.role for name, one in request.attributes.items()}
     assert roles == {
@@ -335,6 +335,26 @@ def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> N
     assert "no reason excuses that, unless known_probability: 0 holds for grouping" in words
     agreement = load_request(tmp_path / "request.yaml").request.recipients[0].agreement
     assert (agreement.penalty, agreement.detection_rate) == (50_000, None)
+    assert "The penalty is not counted: nobody has stated the chance that an attempt is noticed." in words
+
+
+@pytest.mark.slow
+def test_columns_that_the_study_needs_weigh_more(tmp_path: Path) -> None:
+    visits(tmp_path)
+    session = in_terminal(["init", "visits.csv"], ["", "", "age=n 4=q", *TERMS, ""], tmp_path)
+    assert session.code == 0, session.shown
+    attributes = load_request(tmp_path / "request.yaml").request.attributes
+    weights = {name: one.weight for name, one in attributes.items() if one.role is Role.QUASI}
+    assert weights == {"age": 10, "sex": 1, "grouping": 1}
+
+
+@pytest.mark.slow
+def test_a_numbered_copy_of_an_earlier_draft_is_told_before_the_first_question(tmp_path: Path) -> None:
+    visits(tmp_path, key=False)
+    (tmp_path / "visits-numbered.csv").write_text("", "utf-8")
+    session = in_terminal(["init", "visits.csv"], [], tmp_path)
+    assert (session.code, session.asked) == (2, ())
+    assert "got: visits-numbered.csv" in session.shown
 
 
 @pytest.mark.slow
@@ -393,7 +413,7 @@ def test_the_next_command_names_the_folder_of_data_elsewhere(tmp_path: Path) -> 
     found = re.search(r"run\s+`releasegate ([^`]+)`", session.shown)
     assert found is not None, session.shown
     arguments = found[1].split()
-    assert arguments == ["release", "out/request.yaml", "--root", ".", "--enrol"]
+    assert arguments == ["release", "out/request.yaml", "--root", ".", "--dry-run"]
     assert in_terminal(["check", *arguments[1:-1]], [], tmp_path).code == 0
 
 

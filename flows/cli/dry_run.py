@@ -1,0 +1,51 @@
+"""Dry runs of ``releasegate release --dry-run`` as text for people and as JSON for programs."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from flows.cli.explained import STYLES, WOULD_BE
+from flows.cli.output import ExitCode, answer, outcome
+from flows.cli.released import decision_lines, exit_code, gate_documents
+from flows.dry_run import dry_run
+from reports.document import Block
+from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.states import State
+
+_STATES = {
+    Verdict.APPROVED: State.APPROVED,
+    Verdict.AWAITING_REVIEW: State.AWAITING_REVIEW,
+    Verdict.BLOCKED: State.BLOCKED,
+}
+
+
+def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path], *, as_json: bool) -> ExitCode:
+    """Make a dry run of a request and show what would be decided; the exit code that its release would have."""
+    with dry_run(request, workspace, roots) as made:
+        records, begun = made.recalled.records, made.workspace.root == workspace.resolve()
+    document = {
+        "dry_run": True,
+        "recipients": [
+            {
+                "recipient": record.recipient.id,
+                "decision": record.decision.value,
+                "reasons": list(record.reasons),
+                "gates": gate_documents(record),
+            }
+            for record in records
+        ],
+    }
+    code = exit_code([_STATES[record.decision] for record in records])
+    return answer(document, _lines(records, request, roots, begun=begun), as_json=as_json, code=code)
+
+
+def _lines(records: Sequence[DecisionRecord], request: Path, roots: Sequence[Path], *, begun: bool) -> Iterator[Block]:
+    for record in records:
+        verdict, aside = WOULD_BE[record.decision].upper(), f"  {record.recipient.organisation}"
+        yield outcome(verdict, f"  {record.recipient.id}", STYLES[record.decision], aside)
+        yield from decision_lines(record)
+        yield ""
+    named = shlex.join([str(request), *(part for root in roots for part in ("--root", str(root)))])
+    yield "A dry run: nothing was decided, recorded or delivered."
+    yield f"\nNext: `releasegate explain {named}` finds changes that would help;"
+    yield f"`releasegate release {named}{'' if begun else ' --enrol'}` decides."
