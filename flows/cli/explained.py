@@ -282,15 +282,22 @@ def _limits(one: Explained) -> Iterator[Block]:
             [(one.lever, number(one.changes[-1].current), _from(one.changes[-1]), _closing(one)) for one in found],
         )
         yield from noted(
-            "Where an attempt costs more, it does not pay in smaller groups either: the copy then has these, and the "
-            "gate named blocks it."
-            if any(one.lever == "cost of an attempt" and (one.relative_change or 0) > 0 for one in found)
+            "Where an attempt costs more or gains less, it does not pay in smaller groups either: the copy then has "
+            "these, and the gate named blocks it."
+            if any(map(_allows_smaller_groups, found))
             else ""
         )
     else:
         yield Paragraph("No single term of the request was found with which it would be blocked.")
     blocked = [switch.method.value for switch in one.explanation.switches if is_reversed(one.explanation, switch)]
     yield from noted(f"Methods with which it would be blocked: {', '.join(blocked)}." if blocked else "")
+
+
+def _allows_smaller_groups(flip: Flip) -> bool:
+    """Whether a change makes attempts pay less: a higher cost, or a lower gain."""
+    change = flip.relative_change or 0
+    deters = change > 0 if flip.lever == "cost of an attempt" else change < 0 and "gain" in flip.lever
+    return deters and bool(flip.after.figures)
 
 
 def _closing(flip: Flip) -> str:

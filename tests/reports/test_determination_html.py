@@ -18,6 +18,7 @@ from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, NotAssessed, Review
+from tasks.generalization.methods.registry import METHODS
 from tests.support import records, texts
 from tests.support.rendered import determination_html, evidence_html
 
@@ -551,3 +552,30 @@ def test_no_search_is_promised_where_other_copies_block() -> None:
     for gates, expected in ((record.gates, True), ((*record.gates, copies), False)):
         page = texts.sections(determination_html(records.changed(record, gates=gates)))["decision"]
         assert (promised in page) is expected
+
+
+def test_groups_that_overlap_are_explained_where_records_have_values_of_several_widths() -> None:
+    record = records.approved()
+
+    def told(*per_level: int) -> str:
+        fields = tuple(
+            one.model_copy(update={"records_per_level": (records.ROWS, *(0 for _ in one.records_per_level[1:]))})
+            if one.role == "quasi-identifier" and one.records_per_level
+            else one
+            for one in record.fields
+        )
+        wide = len(next(one for one in fields if one.name == "age").records_per_level)
+        counts = (*per_level, *(0 for _ in range(wide - len(per_level))))
+        fields = tuple(
+            one.model_copy(update={"records_per_level": counts}) if one.name == "age" else one for one in fields
+        )
+        return texts.sections(determination_html(records.changed(record, fields=fields)))["loss"]
+
+    assert "Groups of age overlap" in told(records.ROWS - 500, 500)
+    assert "overlap" not in told(records.ROWS)
+    assert "overlap" not in told(records.ROWS - 3, 3), "fewer than the small-cell limit have the other width"
+
+
+def test_every_method_is_told_in_plain_words_before_its_title() -> None:
+    for method in METHODS.values():
+        assert method.in_plain_words.endswith(f" ({method.title})"), method.title
