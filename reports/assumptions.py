@@ -255,7 +255,7 @@ def _of_sequential(view: RecordView) -> Iterator[Assumption]:
         "source makes the risk higher than stated.",
     )
     detection = (
-        f"No penalty enters the model ({_origin(fact, 'penalty')}), so that whether an exploit is detected makes no "
+        f"No penalty enters the model ({_origin(fact, 'penalty')}), so that whether misuse is noticed makes no "
         "difference."
     )
     if profile.penalty:
@@ -263,9 +263,9 @@ def _of_sequential(view: RecordView) -> Iterator[Assumption]:
         times = f"{numbers.integer(most or 0)} times at most"
         times = {None: "each time", 1: "the first time"}.get(most, times)
         detection = (
-            "An exploit is detected with the probability listed, independently of its success, and a detected one "
-            f"costs {numbers.amount(profile.penalty)}, {times}. That misuse is noticed and the penalty collected was "
-            "not verified; where either fails the risk is higher than stated."
+            "Use of a supposed match (an exploit) is detected with the probability listed, whether the match is right "
+            f"or not, and a detected one costs {numbers.amount(profile.penalty)}, {times}. That misuse is noticed and "
+            "the penalty collected was not verified; where either fails the risk is higher than stated."
         )
     yield "Detection and penalty as declared", detection
     yield (
@@ -423,7 +423,7 @@ def _of_copies(risk: RiskFact) -> Assumption:
             f"{which} together. It is assumed that copies of other recipients, or of another release, are not pooled "
             "with them; the agreements must forbid it.",
         )
-    made = "Each recipient's copy is generalized for its own stakes."
+    made = "Each recipient's copy is as coarse as its own amounts ask (generalized for its own stakes)."
     if risk.game.sharing:
         made = (
             f"One representation was chosen for {', '.join(risk.game.sharing.recipients)}: their copies have the same "
@@ -450,9 +450,9 @@ def deterrence_text(fact: SequentialFact | None) -> str:
         cost = listed([numbers.amount(one) for one in costs])
         counted.append(f"the cost of access to external data of {cost} ({_origin(fact, 'access_cost')})")
     if not counted:
-        return f"{_NO_ACCOUNT}: the sequential adversary was modelled without a penalty and without a fee."
+        return f"{_NO_ACCOUNT}: repeated attempts (sequential adversary) were measured without a penalty and a fee."
     enters, lowers = ("enters", "It lowers") if len(counted) == 1 else ("enter", "They lower")
     return (
-        f"{sentence_start(' and '.join(counted))} {enters} the profile of the sequential adversary. {lowers} the "
-        "figures of that test alone; no other risk figure was lowered on account of a control."
+        f"{sentence_start(' and '.join(counted))} {enters} the test of repeated attempts (sequential adversary). "
+        f"{lowers} the figures of that test alone; no other risk figure was lowered on account of a control."
     )

@@ -8,6 +8,7 @@ _MONTHS = (
 )
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LARGEST_SHORT = "0.9999"
+_HALF, _ROUNDING = 0.5, 1e-9
 _LONG = 1e6
 _LONG_WHOLE = 1e15
 _WIDE = Context(prec=400)
@@ -48,6 +49,15 @@ def risk(value: float) -> str:
         return text.replace("-", "−")
     mantissa, exponent = text.split("e")
     return f"{mantissa.replace('-', '−')} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+
+
+def one_in(value: float) -> str:
+    """A small probability as one case in so many, in brackets after it; not fewer cases than it has, but for rounding.
+
+    >>> one_in(1 / 75), one_in(0.09), one_in(0.7), one_in(0.0)
+    (' (1 in 75)', ' (1 in 11)', '', '')
+    """
+    return f" (1 in {integer(int(1 / value + _ROUNDING))})" if 0 < value <= _HALF else ""
 
 
 def percent(share: float) -> str:

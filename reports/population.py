@@ -29,7 +29,7 @@ def rests_on(population: PopulationFact, people: str) -> str:
         PopulationBasis.TABLE: f"a population table of {people} people",
         PopulationBasis.TABLE_AND_FILE: f"a population table of {people} people, which lacks "
         f"{listed(list(population.lacks))}, on the file's own counts by these",
-        PopulationBasis.FILE: f"the file as its own population of {people} people",
+        PopulationBasis.FILE: f"the {people} people of the file alone, who count as the whole population",
         PopulationBasis.SAMPLE: f"the file's own counts of {people} people, who are taken to be a random sample of "
         f"{numbers.integer(population.size or 0)}, as the request states",
     }[population.basis]
@@ -50,8 +50,8 @@ def assumed(population: PopulationFact) -> str:
         f"file holds {fraction} as many records as the table has people, and its subjects are assumed to belong to "
         "that population.",
         PopulationBasis.FILE: f"Everybody of the population ({named}) is assumed to be in the file, and others to know "
-        f"so: its {people} people alone are counted. If the population has more people, no class has fewer, and no "
-        "risk of a single attempt is higher than stated.",
+        f"so: its {people} people alone are counted. If the population has more people, no group of people who "
+        "are alike (class) has fewer, and no risk of a single attempt is higher than stated.",
         PopulationBasis.SAMPLE: f"The file is assumed to be a simple random sample of {fraction} of the "
         f"{numbers.integer(population.size or 0)} people of the population ({named}), each person once. Risks that are "
         "not called estimated do not rest on that: they count the file's own people, of whom no class has more than of "

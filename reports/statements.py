@@ -40,10 +40,15 @@ def _unsigned(record: DecisionRecord) -> str | None:
     """Sentence on an approval that waited for nobody's vote or signature; None elsewhere."""
     if record.reviews_required or record.expert_signs:
         return None
-    by = "" if record.answering else "It leaves by the technical verdict of the gate: "
     policy = f"the policy “{record.policy.id}”, version {record.policy.version},"
-    signed = "does not wait for the expert's signature" if record.expert else "no qualified person has signed"
-    return sentence_start(f"{by}{policy} asks for no expert and no reviewer, and {signed}.")
+    signed = "it does not wait for the expert's signature" if record.expert else "no qualified person has signed"
+    lets = f"lets it leave without an expert or a reviewer, and {signed}."
+    if record.answering:
+        return sentence_start(f"{policy} {lets}")
+    return (
+        f"“Approved” means that the file passed every test (gate) of {policy} by measurement, and not that a person "
+        f"has judged it: the policy {lets}"
+    )
 
 
 def basis_of_amounts(recipient: RecipientFact) -> str:
@@ -121,22 +126,27 @@ def tested(record: DecisionRecord) -> str:
         placed += " and tested what recipients who compare their copies learn of them"
     *first, last = kept(
         "validated the file",
-        "generalized it",
+        "made it coarser (generalized it)",
         "masked numbers" if record.masking else None,
-        "measured the risk from prosecutor, journalist and marketer before and after",
+        "measured, before and after, the risk from somebody who knows that a person is in the file (prosecutor), from "
+        "somebody who does not (journalist), and of the records on average (marketer)",
         "tested what a recipient gains who knows the method",
-        "planned the attack of a sequential adversary, who tries one candidate after another"
+        "planned repeated attempts, at one candidate after another (sequential adversary)"
         if found["sequential"]
         else None,
-        "scored identity and attributes together" if found["combined"] else None,
-        "linked the release to the source file as an intruder would who holds it" if found["linkage"] else None,
+        "scored in one figure who is found and what that discloses" if found["combined"] else None,
+        "matched the release with the source file as an intruder would who holds it (record linkage)"
+        if found["linkage"]
+        else None,
         "searched the released columns for sets that single records out" if found["singling_out"] else None,
-        "counted what the classes disclose of their records" if found["attribute"] else None,
+        "counted what groups of alike records (classes) disclose" if found["attribute"] else None,
         "counted people instead of rows, and what classes disclose of these rows"
         if record.further.get("events")
         else None,
         "counted whom known dates find among those that leave" if record.further.get("dates") else None,
-        "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,
+        "judged what every released column tells of those that others may know (quasi-identifiers)"
+        if found["columns"]
+        else None,
         "replaced identifiers in text, and measured how well they are found"
         if _has_text(record) and record.further.get("text")
         else None,
@@ -173,5 +183,5 @@ def enrolled(fact: EnrolmentFact | None) -> str:
     """Clause on who enrolled a policy or a population; empty for records of earlier versions."""
     if fact is None:
         return ""
-    by = f"by {fact.by}" if fact.by else "with the workspace's first enrolment"
-    return f"; enrolled {by} on {numbers.day(fact.at.date())}"
+    by = f"by {fact.by}" if fact.by else "at the workspace's first enrolment"
+    return f"; accepted for use (enrolled) {by} on {numbers.day(fact.at.date())}"

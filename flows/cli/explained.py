@@ -293,13 +293,31 @@ def _limits(one: Explained) -> Iterator[Block]:
     if found:
         yield from table(
             "Values at which it would be blocked, each alone",
-            ("term", ">now", "blocked at"),
-            [(flip.lever, number(flip.changes[-1].current), _from(flip.changes[-1])) for flip in found],
+            ("term", ">now", "blocked at", "by"),
+            [(one.lever, number(one.changes[-1].current), _from(one.changes[-1]), _closing(one)) for one in found],
+        )
+        yield from noted(
+            "Where an attempt costs more or gains less, it does not pay in smaller groups either: the copy then has "
+            "these, and the gate named blocks it."
+            if any(map(_allows_smaller_groups, found))
+            else ""
         )
     else:
         yield Paragraph("No single term of the request was found with which it would be blocked.")
     blocked = [switch.method.value for switch in one.explanation.switches if is_reversed(one.explanation, switch)]
     yield from noted(f"Methods with which it would be blocked: {', '.join(blocked)}." if blocked else "")
+
+
+def _allows_smaller_groups(flip: Flip) -> bool:
+    """Whether a change makes attempts pay less: a higher cost, or a lower gain."""
+    change = flip.relative_change or 0
+    deters = change > 0 if flip.lever == "cost of an attempt" else change < 0 and "gain" in flip.lever
+    return deters and bool(flip.after.figures)
+
+
+def _closing(flip: Flip) -> str:
+    """The gates that block after a change, or why nothing is released."""
+    return flip.after.failure or "; ".join(gate.heading for gate in flip.after.gates if not gate.passed)
 
 
 def _from(change: TermChange) -> str:

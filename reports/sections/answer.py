@@ -99,7 +99,7 @@ def _who(view: RecordView) -> str:
         )
     return said(
         f"A recipient who knows the method and everybody's {view.names(Role.QUASI)} identifies a record in a single "
-        f"attempt with a probability of at most {numbers.risk(informed)}.",
+        f"attempt with a probability of at most {numbers.risk(informed)}{numbers.one_in(informed)}.",
         _beyond(view, informed),
         _repeated(view),
         presence,

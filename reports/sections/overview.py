@@ -86,7 +86,7 @@ def decision(view: RecordView) -> Iterator[Block]:
             ("Decided", decided) if blocked else ("Validity", f"{valid}; decided {decided}"),
             ("Policy", f"{record.policy.id}, version {record.policy.version}{enrolled(record.policy.enrolled)}"),
             ("Purpose", record.recipient.purpose),
-            ("Method", method_text(record.risk.game.method).title) if record.risk else None,
+            ("Method", method_text(record.risk.game.method).in_plain_words) if record.risk else None,
             ("Withheld: nobody has reviewed them", view.names(Role.UNREVIEWED))
             if view.fields(Role.UNREVIEWED)
             else None,
@@ -136,7 +136,8 @@ def statement(view: RecordView) -> Iterator[Block]:
     standard = "The standard is that of the HIPAA Privacy Rule, 45 CFR 164.514(a) and (b)(1)."
     gdpr = (
         " For data under the GDPR, section E10.3 of the evidence takes the three tests of Opinion 05/2014 of the "
-        "European supervisory authorities in turn: singling out, linkability and inference."
+        "European supervisory authorities in turn: whether a person can be picked out (singling out), found in other "
+        "data (linkability) or learnt about (inference)."
     )
     policy_fixes = (
         "Where the Privacy Rule does not apply to the data, the statement is to be read as an assessment against the "
@@ -189,11 +190,11 @@ def scope(view: RecordView) -> Iterator[Block]:
     compared = ""
     if decoys and decoys.collusion:
         compared = ", except for what copies of this release disclose of each other's decoys"
-    differencing = "Differencing between releases"
+    differencing = "Comparison (differencing) of releases"
     apart = "Files delivered at different times or to different recipients were not compared with each other"
     earlier = record.earlier
     if earlier and all(one.shares_people is not None and not one.cannot for one in earlier.copies):
-        differencing = "Differencing with copies in other hands"
+        differencing = "Comparison (differencing) with copies in other hands"
         apart = "Copies of recipients who are not taken to share with this one were not compared with its copy"
     yield f"For this release the gate {done}. A determination covers what was tested and nothing else."
     yield Table(
@@ -210,8 +211,8 @@ def scope(view: RecordView) -> Iterator[Block]:
             if decoys
             else None,
             (
-                "Replicability of the attributes",
-                "How stable each attribute is over time was not rated; every quasi-identifier counts as if it never "
+                "Stability of the values (replicability)",
+                "How stable each column is over time was not rated; every quasi-identifier counts as if it never "
                 "changed, which overstates the risk where it does.",
             ),
         ),

@@ -314,8 +314,9 @@ def conditions(view: RecordView) -> Iterator[Block]:
     yield Heading("Events that make a new determination necessary")
     yield Bullets(
         kept(
-            "the source file, the released fields, the hierarchies, the policy or the program change;",
-            "the recipient, the purpose, the agreement, the controls or the stakes change;",
+            "the source file, the released columns, the groups of values (hierarchies), the policy or the program "
+            "change;",
+            "the recipient, the purpose, the agreement, the controls or the amounts of section 3 (stakes) change;",
             "a fee for external data is dropped, a penalty or its detection lapses, or a register is opened;"
             if sequential
             else None,

@@ -93,6 +93,7 @@ def _amounts(view: RecordView) -> str:
         "The verdict rests on amounts that the request states, or that follow from them, and that nobody measured for "
         f"these data; per record, in one currency: {listed(counted)}.",
         basis_of_amounts(recipient),
+        "Section 4 says how they set the size of groups." if view.gate(Measure.TRANSPARENT_ATTACKED) else None,
         "Some are known as ranges or distributions only: section E14." if view.risk.uncertainty else None,
     )
 
@@ -102,14 +103,14 @@ def _highest_risks(view: RecordView) -> Iterator[Block]:
     before, after, journalist = risk.initial.prosecutor.maximum, risk.residual, risk.initial.journalist.maximum
     rows: list[tuple[str, float, float, Measure]] = [
         (
-            "a prosecutor, who knows that a person is in the file",
+            "somebody who knows that a person is in the file (prosecutor)",
             before,
             after.prosecutor.maximum,
             Measure.PROSECUTOR_MAXIMUM,
         ),
-        ("a journalist, who does not", journalist, after.journalist.maximum, Measure.JOURNALIST_MAXIMUM),
+        ("somebody who does not (journalist)", journalist, after.journalist.maximum, Measure.JOURNALIST_MAXIMUM),
         (
-            "an informed recipient, who also knows how the file was made",
+            "the same, who also knows how the file was made (informed recipient)",
             journalist,
             risk.transparent.maximum_risk,
             informed,
@@ -117,7 +118,7 @@ def _highest_risks(view: RecordView) -> Iterator[Block]:
     ]
     if risk.coalitions:
         worst = max(one.maximum_risk for one in risk.coalitions)
-        rows.append(("the same, in a coalition", journalist, worst, informed))
+        rows.append(("the same, with the copies of others (coalition)", journalist, worst, informed))
     if view.events and view.events.known:
         known = view.events.known
         rows.append((f"the same, who also knows {known.rows_in_words} of a person", 1.0, 1 / known.fewest, informed))
@@ -125,7 +126,7 @@ def _highest_risks(view: RecordView) -> Iterator[Block]:
         first, second = (
             risk.sequential.judged_in(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual)
         )
-        title = "a sequential adversary, who makes repeated attempts"
+        title = "somebody who tries again for as long as it pays (sequential adversary)"
         rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
 
     def highest(measure: Measure) -> float:
@@ -152,8 +153,9 @@ def _highest_risks(view: RecordView) -> Iterator[Block]:
         return " (0: no attempt pays)" if measure is Measure.SEQUENTIAL_MAXIMUM and not figure else ""
 
     yield Table(
-        "Highest risk of a record before and after, beside the threshold of the gate that judges it",
-        "As seen by 46 | before 12r | after 12r | threshold 13r | gate 17",
+        "Highest risk of a record: probability that it is identified, in the data as collected and in the copy, beside "
+        "the threshold of the gate that judges it",
+        "Who attempts it 46 | before 12r | after 12r | threshold 13r | gate 17",
         [
             (who + unpaid(two, measure), numbers.risk(one), strong(numbers.risk(two)), *judged(two, measure))
             for who, one, two, measure in rows
@@ -161,9 +163,9 @@ def _highest_risks(view: RecordView) -> Iterator[Block]:
     )
     if highest(Measure.PROSECUTOR_MAXIMUM) > highest(informed):
         yield Paragraph(
-            "The prosecutor's risk is one over the records of the copy that are alike: it takes as known that the "
-            "person is in the file and which of its classes is theirs. The informed recipient's is one over the people "
-            "whom a record fits, and may be lower although this recipient knows more of the method.",
+            "The prosecutor's risk is one over the records of the copy that are alike, since it takes as known that "
+            "the person is one of them. The informed recipient's is one over the people whom a record fits, in the "
+            "file or not, who may be more: so it may be lower although this recipient knows the method.",
             "note",
         )
 
@@ -174,8 +176,9 @@ def loss(view: RecordView) -> Iterator[Block]:
         yield "No file was made, so that there is none whose information could be compared with that of the data."
         return
     yield Table(
-        "Information that the copy keeps, and records that keep the value as collected",
-        "Quasi-identifier 46 | Information kept 27r | Records with the value as collected 27r",
+        "Information that the copy keeps (100%: as collected; 0%: all withheld), and records that keep the value as "
+        "collected",
+        "Column others may know (quasi-identifier) 46 | Information kept 27r | Records with the value as collected 27r",
         [
             (strong("all of them"), numbers.percent(information_kept(view)), _exact(view, None)),
             *(
@@ -189,7 +192,7 @@ def loss(view: RecordView) -> Iterator[Block]:
         ],
     )
     if biased := no_random_sample(view):
-        yield said(demanded(view, "at the amounts of section 3"), biased)
+        yield said(demanded(view, "at the amounts of section 3"), _overlapping(view), biased)
     masked = f"{named(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
     withheld = [field.name for field in view.record.fields if not field.released]
     yield said(
@@ -213,17 +216,45 @@ def demanded(view: RecordView, amounts: str) -> str | None:
     ]
     pays = []
     if view.gate(Measure.TRANSPARENT_ATTACKED) and 0 < recipient.cost < recipient.gain:
-        pays.append(f"a single attempt pays below {write(records_for(recipient.cost / recipient.gain))} people")
+        least = write(records_for(recipient.cost / recipient.gain))
+        pays.append(
+            f"a single attempt pays below {least} people (it costs {numbers.amount(recipient.cost)} and gains "
+            f"{numbers.amount(recipient.gain)} if it names the right one)"
+        )
     safe = view.sequential.threshold_linked if view.sequential and view.gate(Measure.SEQUENTIAL_MAXIMUM) else None
     if safe is not None and safe > 1:
         pays.append(f"repeated attempts below {write(safe)}")
     demands = kept(
-        f"the threshold of {numbers.risk(min(limits))} demands groups of at least {write(records_for(min(limits)))}"
+        f"a risk of at most {numbers.risk(min(limits))} takes groups of at least {write(records_for(min(limits)))}"
         if limits
         else None,
         f"{amounts} {listed(pays)}" if pays else None,
     )
-    return f"The gates set how coarse the copy is: {'; '.join(demands)}." if demands else None
+    if not demands:
+        return None
+    return said(
+        f"The gates set how large groups are, and so how coarse the copy is: {'; '.join(demands)}.",
+        "The largest of these decides." if len(limits[:1]) + len(pays) > 1 else None,
+        "If attempts cost more or gained less, smaller groups would keep away whoever counts costs, and another gate "
+        "might close."
+        if pays
+        else None,
+    )
+
+
+def _overlapping(view: RecordView) -> str | None:
+    """Sentence on columns whose values stand in groups of several widths; None where there are none."""
+    names = []
+    for field in view.fields(Role.QUASI):
+        told = field.records_per_level if field.groups_per_level[-1] > 1 else field.records_per_level[:-1]
+        if sum(records >= view.cells.limit for records in told) > 1:
+            names.append(field.name)
+    if not names:
+        return None
+    return (
+        f"Groups of {listed(names)} overlap: a value may be in a narrow one in one record and in a wide one in another "
+        "(47 in 45-49 and in 40-59), each as narrow as the people who are alike allow."
+    )
 
 
 def _of_rows(view: RecordView) -> str | None:
@@ -245,7 +276,7 @@ def no_random_sample(view: RecordView) -> str | None:
         return None
     return (
         "Rare values are given in groups or withheld (“*”) before others, so that the records that keep theirs are no "
-        "random sample: shares and rates over the values kept alone are biased."
+        "random sample: percentages of the values kept alone mislead (are biased)."
     )
 
 

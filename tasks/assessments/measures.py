@@ -46,51 +46,73 @@ _PROBABILITY = ("probability", Scale.PROBABILITY)
 
 MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
     {
-        Measure.TRANSPARENT_MAXIMUM: MeasureText("Highest risk of a record from an informed recipient", *_PROBABILITY),
-        Measure.TRANSPARENT_MEAN: MeasureText("Mean risk of the records from an informed recipient", *_PROBABILITY),
-        Measure.TRANSPARENT_ATTACKED: MeasureText("Records worth attacking for an informed recipient", *_RECORDS),
-        Measure.TRANSPARENT_EXPECTED: MeasureText(
-            "Expected re-identifications by an informed recipient", "records", Scale.COUNT
+        Measure.TRANSPARENT_MAXIMUM: MeasureText(
+            "Highest risk of a record from a recipient who knows the method", *_PROBABILITY
         ),
-        Measure.PROSECUTOR_MAXIMUM: MeasureText("Highest prosecutor risk of a record", *_PROBABILITY),
-        Measure.PROSECUTOR_MEAN: MeasureText("Mean prosecutor risk", *_PROBABILITY),
-        Measure.JOURNALIST_MAXIMUM: MeasureText("Highest journalist risk of a record", *_PROBABILITY),
-        Measure.JOURNALIST_MEAN: MeasureText("Mean journalist risk", *_PROBABILITY),
+        Measure.TRANSPARENT_MEAN: MeasureText(
+            "Mean risk of the records from a recipient who knows the method", *_PROBABILITY
+        ),
+        Measure.TRANSPARENT_ATTACKED: MeasureText(
+            "Records worth attacking for a recipient who knows the method", *_RECORDS
+        ),
+        Measure.TRANSPARENT_EXPECTED: MeasureText(
+            "Expected re-identifications by a recipient who knows the method", "records", Scale.COUNT
+        ),
+        Measure.PROSECUTOR_MAXIMUM: MeasureText(
+            "Highest risk of a record whose person is known to be in the file (prosecutor)", *_PROBABILITY
+        ),
+        Measure.PROSECUTOR_MEAN: MeasureText(
+            "Mean risk of records whose person is known to be in the file (prosecutor)", *_PROBABILITY
+        ),
+        Measure.JOURNALIST_MAXIMUM: MeasureText(
+            "Highest risk of a record whose person is not known to be in the file (journalist)", *_PROBABILITY
+        ),
+        Measure.JOURNALIST_MEAN: MeasureText(
+            "Mean risk of records whose person is not known to be in the file (journalist)", *_PROBABILITY
+        ),
         Measure.SMALLEST_CLASS: MeasureText(
             "Smallest equivalence class of the released file", "records", Scale.COUNT, counts_people=True
         ),
         Measure.SUPPRESSED_SHARE: MeasureText("Records suppressed", *_RECORDS),
         Measure.INFORMATION_KEPT: MeasureText("Information kept", "mean over records", Scale.SHARE),
-        Measure.SEQUENTIAL_MAXIMUM: MeasureText("Highest risk of a record from a sequential adversary", *_PROBABILITY),
+        Measure.SEQUENTIAL_MAXIMUM: MeasureText("Highest risk of a record from repeated attempts", *_PROBABILITY),
         # Where every attacked record has the same risk, the mean discloses how many they are.
         Measure.SEQUENTIAL_MEAN: MeasureText(
-            "Mean risk of the records from a sequential adversary", "probability", Scale.PROBABILITY, counts_people=True
+            "Mean risk of the records from repeated attempts", "probability", Scale.PROBABILITY, counts_people=True
         ),
-        Measure.SEQUENTIAL_ATTACKED: MeasureText("Records that a sequential adversary attacks", *_RECORDS),
+        Measure.SEQUENTIAL_ATTACKED: MeasureText("Records attacked in repeated attempts", *_RECORDS),
         Measure.SEQUENTIAL_EXPECTED: MeasureText(
-            "Expected re-identifications by a sequential adversary", "records", Scale.COUNT, counts_people=True
+            "Expected re-identifications by repeated attempts", "records", Scale.COUNT, counts_people=True
         ),
         Measure.SEQUENTIAL_LOSS: MeasureText(
-            "Publisher's expected loss by a sequential adversary", "money", Scale.MONEY, counts_people=True
+            "Publisher's expected loss by repeated attempts", "money", Scale.MONEY, counts_people=True
         ),
         Measure.COMBINED_MAXIMUM: MeasureText(
             "Highest combined score of identity and attributes", "score", Scale.SCORE
         ),
         Measure.COMBINED_QUANTILE: MeasureText(
-            "Combined score that the policy's quantile of records stays within", "score", Scale.SCORE
+            "Combined score of identity and attributes that the policy's share of records (quantile) stays within",
+            "score",
+            Scale.SCORE,
         ),
         Measure.COMBINED_ABOVE: MeasureText("Records whose combined score exceeds the policy's threshold", *_RECORDS),
         Measure.COMBINED_EXPECTED: MeasureText(
             "Highest expected disclosure of a record's sensitive values", *_PROBABILITY
         ),
         Measure.LINKED_UNINFORMED: MeasureText(
-            "Records that the strongest uninformed intruder links correctly", *_RECORDS
+            "Records that the strongest intruder who does not know the method matches with the right person", *_RECORDS
         ),
-        Measure.LINKED_INFORMED: MeasureText("Records that the strongest informed intruder links correctly", *_RECORDS),
-        Measure.CERTAIN_UNINFORMED: MeasureText("Records that an uninformed intruder links with certainty", *_RECORDS),
-        Measure.CERTAIN_INFORMED: MeasureText("Records that an informed intruder links with certainty", *_RECORDS),
+        Measure.LINKED_INFORMED: MeasureText(
+            "Records that the strongest intruder who knows the method matches with the right person", *_RECORDS
+        ),
+        Measure.CERTAIN_UNINFORMED: MeasureText(
+            "Records that an intruder who does not know the method matches with certainty", *_RECORDS
+        ),
+        Measure.CERTAIN_INFORMED: MeasureText(
+            "Records that an intruder who knows the method matches with certainty", *_RECORDS
+        ),
         Measure.LINKED_MASKED: MeasureText(
-            "Records that an informed intruder links correctly by numbers alone", *_RECORDS
+            "Records that an intruder who knows the method matches with the right person by numbers alone", *_RECORDS
         ),
         Measure.SINGLED_OUT: MeasureText("Records that a few known columns single out", *_RECORDS),
         # Where the file holds everybody the estimate is a count.
@@ -103,10 +125,10 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.ESTIMATED_MEAN: MeasureText("Mean journalist risk in the sampled population", *_PROBABILITY),
         # Where the sample is nearly everybody the estimate is a count.
         Measure.ESTIMATED_UNIQUE: MeasureText("Estimated records that are unique in the sampled population", *_RECORDS),
-        Measure.ATTRIBUTE_DISCLOSED: MeasureText("Records whose class discloses a sensitive value", *_RECORDS),
+        Measure.ATTRIBUTE_DISCLOSED: MeasureText("Records whose group (class) discloses a sensitive value", *_RECORDS),
         Measure.ATTRIBUTE_HOMOGENEOUS: MeasureText("Records in classes of one sensitive value", *_RECORDS),
         Measure.ATTRIBUTE_RISE: MeasureText(
-            "Largest rise of a sensitive value's probability for an informed recipient", *_PROBABILITY
+            "Largest rise of a sensitive value's probability for a recipient who knows the method", *_PROBABILITY
         ),
         Measure.DATES_LINKED: MeasureText("People found by some true dates and their class", *_PEOPLE),
         Measure.DATES_ALONE: MeasureText("People found by some true dates alone", *_PEOPLE),
@@ -114,7 +136,9 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.DATES_OFFSET: MeasureText(
             "People whose shift the calendar reveals", "expected share of people", Scale.SHARE
         ),
-        Measure.COLUMNS_UNPLACED: MeasureText("Revealing columns that nobody has excused", "columns", Scale.COUNT),
+        Measure.COLUMNS_UNPLACED: MeasureText(
+            "Columns that reveal others and that nobody has excused", "columns", Scale.COUNT
+        ),
         Measure.TEXT_MISSED: MeasureText(
             "Identifiers in text that the scanner may miss, of the worst kind", "share of identifiers", Scale.SHARE
         ),

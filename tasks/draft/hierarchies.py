@@ -88,13 +88,13 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
     if column.type in NUMERIC and not codes and len(domain) >= _FEWEST_FOR_INTERVALS:
         rows, note = _banded(domain), ""
     else:
-        rows, pooled = _of_values(domain, column.records)
-        note = "pooled where rare" if pooled else ""
+        rows, pool = _of_values(domain, column.records)
+        note = f"rare: “{pool}”, or your word" if pool else ""
     return DraftedHierarchy(source, column.type, table=hierarchy_from_rows(column.name, rows, file_name), note=note)
 
 
-def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]], bool]:
-    """Rows of a table by which a value is itself, or pooled with the others that are rare, or nothing.
+def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]], str]:
+    """Rows of a table by which a value is itself, or pooled with the others that are rare, or nothing; and their label.
 
     Values are rare that fewer records have than the smallest class of the default gates has, or one in a hundred. None
     are pooled where fewer than two are rare, or fewer than two are not.
@@ -105,11 +105,11 @@ def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]]
     least = max(records_for(DEFAULT_GATES[0].threshold), records * _RARE)
     rare = {value for value in values if domain[value] < least}
     if not 2 <= len(rare) <= len(values) - 2:
-        return [[value, top] for value in values], False
+        return [[value, top] for value in values], ""
     pool = _POOL
     while pool in domain:
         pool += TOP
-    return [[value, pool if value in rare else value, top] for value in values], True
+    return [[value, pool if value in rare else value, top] for value in values], pool
 
 
 def _banded(domain: Mapping[str, int]) -> list[list[str]]:

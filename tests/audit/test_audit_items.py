@@ -218,7 +218,9 @@ def test_an_override_of_gates_tells_what_the_officer_has_answered_for() -> None:
     log.add(Event.OVERRIDDEN, body, "stopped", "university")
     row = log.audit().interventions[0]
     assert (row.what, row.until, row.outcome) == ("override of gates", date(2026, 2, 28), "blocked")
-    assert row.figures == ("Highest risk of a record from an informed recipient: 0.12 measured, at most 0.09 required",)
+    assert row.figures == (
+        "Highest risk of a record from a recipient who knows the method: 0.12 measured, at most 0.09 required",
+    )
     log.publish("passed over", gates=(over,), officers=(OFFICER,))
     assert [one.overridden for one in log.audit().files] == [("transparent.maximum_risk",)]
 

@@ -126,9 +126,7 @@ def test_without_a_penalty_the_default_gate_on_the_sequential_adversary_blocks(t
     loaded = tiny_request(tmp_path, gates(SAFE, SEQUENTIAL))
     record = decided(loaded, replace(found(loaded), output=None))
     assert record.decision is Verdict.BLOCKED
-    assert record.reasons == (
-        "Highest risk of a record from a sequential adversary: 0.99 measured; at most 0.09 allowed.",
-    )
+    assert record.reasons == ("Highest risk of a record from repeated attempts: 0.99 measured; at most 0.09 allowed.",)
 
 
 def test_a_combined_score_above_its_gate_blocks(tmp_path: Path) -> None:

@@ -70,8 +70,8 @@ def test_each_failed_gate_gives_a_reason_in_plain_words() -> None:
     assert decide(results, 0, records=RecordCounts(1000, 1000)) == (
         Verdict.BLOCKED,
         (
-            "Highest risk of a record from an informed recipient: 0.125 measured; at most 0.09 allowed.",
-            "Records worth attacking for an informed recipient: 11.52% measured; at most 0% allowed.",
+            "Highest risk of a record from a recipient who knows the method: 0.125 measured; at most 0.09 allowed.",
+            "Records worth attacking for a recipient who knows the method: 11.52% measured; at most 0% allowed.",
             "Smallest equivalence class of the released file: 12 records measured; at least 20 records required.",
             "Information kept: 59.999% measured; at least 60% required.",
             "Mean payoff of the publisher: not measured; at least 1,000 per record required.",

@@ -852,7 +852,7 @@ def test_rare_values_are_pooled() -> None:
         "c": "other*",
         "other": "other*",
     }
-    assert "; pooled where rare; 4 values" in draft.text
+    assert "; rare: “other*”, or your word; 4 values" in draft.text
     values = ["a"] * 200 + ["b"] * 189 + ["c"] * 11
     draft = draft_request(frame({"id": list(map(str, range(400))), "race": values}), "data.csv")
     assert draft.hierarchies["hierarchy-race.csv"].labels[1:] == (("*",),)

@@ -113,7 +113,7 @@ def test_without_a_penalty_the_recipient_who_plans_blocks_the_release(made: Made
     assert closed.measured is not None
     assert closed.measured > 0.09
     (reason,) = record.reasons
-    assert reason.startswith("Highest risk of a record from a sequential adversary: ")
+    assert reason.startswith("Highest risk of a record from repeated attempts: ")
     assert reason.endswith(" measured; at most 0.09 allowed.")
 
 
@@ -139,7 +139,7 @@ def test_a_prior_below_the_register_blocks_its_recipient_and_says_why(made: Made
     assert failure.startswith("sequential adversary: the declared prior is below what the register implies")
     assert "to do: " in failure
     assert "These stages did not finish: sequential adversary, delivery." in record.reasons
-    assert "Highest risk of a record from a sequential adversary: not measured; at most 0.09 allowed." in record.reasons
+    assert "Highest risk of a record from repeated attempts: not measured; at most 0.09 allowed." in record.reasons
     assert "sequential adversary" in {one.stage for one in record.not_assessed}
     assert (made.outcome.bundle / "report" / "unsolvable.pdf").stat().st_size > 10_000
 

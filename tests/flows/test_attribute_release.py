@@ -43,7 +43,7 @@ def test_a_class_of_one_diagnosis_blocks_under_the_default_gates(world: World, e
     (record,) = before.records
     assert record.decision is Verdict.BLOCKED
     assert [gate.id for gate in record.gates if not gate.passed] == ["attribute.disclosed_share"]
-    assert any("Records whose class discloses a sensitive value" in reason for reason in record.reasons)
+    assert any("Records whose group (class) discloses a sensitive value" in reason for reason in record.reasons)
     fact = fact_of(record)
     assert fact.disclosed_records > 0
     told = releasegate("explain", str(before.release_id), "--workspace", world.workspace.root, "--json").document

@@ -151,7 +151,7 @@ def test_too_many_people_linked_block_the_release(masked: Masked) -> None:
     strongest = record.risk.linkage.attack(record.risk.linkage.strongest_informed)
     assert closed.measured == strongest.figure.share > LINKED["at_most"]
     (reason,) = record.reasons
-    assert reason.startswith("Records that the strongest informed intruder links correctly: ")
+    assert reason.startswith("Records that the strongest intruder who knows the method matches with the right person: ")
     assert reason.endswith(" measured; at most 70% allowed.")
     assert (record.dataset.output_sha256, record.dataset.rows_out) == (None, None)
 
@@ -162,7 +162,8 @@ def test_a_failed_attack_blocks_its_recipient_and_says_why(masked: Masked) -> No
     assert record.risk.linkage is None
     assert record.utility is not None, "the other assessments are made"
     assert record.reasons == (
-        "Records that the strongest informed intruder links correctly: not measured; at most 70% allowed.",
+        "Records that the strongest intruder who knows the method matches with the right person: not measured; "
+        "at most 70% allowed.",
         "These stages did not finish: record linkage, delivery.",
         "record linkage: the attack met its match; where: a test; expected: luck; got: none; to do: try again",
     )

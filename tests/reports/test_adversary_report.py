@@ -89,7 +89,7 @@ class TestSections:
 
     def test_the_scope_says_what_was_tested(self) -> None:
         assert (
-            "planned the attack of a sequential adversary, who tries one candidate after another"
+            "planned repeated attempts, at one candidate after another (sequential adversary)"
             in (found(records.approved())["assumed"])
         )
         without = found(records.without_adversaries())["assumed"]
@@ -133,11 +133,14 @@ class TestSequential:
         page = sections_found["decision"]
         assert "✗ Blocked" in page
         rows = sections_found["judged"]
-        assert "a sequential adversary, who makes repeated attempts 0.99 0.99 0.09 ✗ failed" in rows
-        assert "an informed recipient, who also knows how the file was made 1 0.01333 0.09 ✓ passed" in rows
+        assert "somebody who tries again for as long as it pays (sequential adversary) 0.99 0.99 0.09 ✗ failed" in rows
+        assert "the same, who also knows how the file was made (informed recipient) 1 0.01333 0.09 ✓ passed" in rows
         assert (
-            "The gates set how coarse the copy is: the threshold of 0.09 demands groups of at least 12; at the amounts "
-            "of section 3 a single attempt pays below 75 people and repeated attempts below 76."
+            "The gates set how large groups are, and so how coarse the copy is: a risk of at most 0.09 takes groups of "
+            "at least 12; at the amounts of section 3 a single attempt pays below 75 people (it costs 4.00 and gains "
+            "300.00 if it names the right one) and repeated attempts below 76. The largest of these decides. If "
+            "attempts cost more or gained less, smaller groups would keep away whoever counts costs, and another gate "
+            "might close."
         ) in sections_found["loss"]
 
     def test_the_external_data_are_a_register_or_the_population(self) -> None:
@@ -257,7 +260,10 @@ class TestStatements:
         title = "Controls as declared"
         text = titled(records.approved(), title)
         assert "The penalty of 2,000.00 with its detection (agreement)" in text
-        assert "the cost of access to external data of 25.00 (adversary, as declared) enter the profile" in text
+        assert (
+            "the cost of access to external data of 25.00 (adversary, as declared) enter the test of repeated attempts"
+            in text
+        )
         assert "They lower the figures of that test alone" in text
         for record in (records.without_adversaries(), records.blocked_by_planning()):
             assert "No risk figure was lowered on their account" in titled(record, title)
@@ -270,7 +276,7 @@ class TestStatements:
         profile = fact.profile.model_copy(update={"access_cost": 0.0})
         record = with_facts(records.approved(), sequential=fact.model_copy(update={"profile": profile}))
         text = titled(record, "Controls as declared")
-        assert "(agreement) enters the profile of the sequential adversary. It lowers" in text
+        assert "(agreement) enters the test of repeated attempts (sequential adversary). It lowers" in text
 
     def test_the_models_bring_their_assumptions(self) -> None:
         own = {

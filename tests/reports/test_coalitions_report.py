@@ -26,7 +26,7 @@ def test_what_a_coalition_sees_and_what_gates_judge() -> None:
     assert "insurer 76 0% 12.35 0.00123 0.01316" in told["transparency"]
     assert "The gates judge the worst of the copy alone and of this;" in told["transparency"]
     assert "what coalitions see (section E11.1)" in told["gates"]
-    assert "the same, in a coalition" in told["judged"]
+    assert "the same, with the copies of others (coalition)" in told["judged"]
 
 
 def test_a_small_group_is_not_counted_out() -> None:

@@ -18,6 +18,7 @@ from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, NotAssessed, Review
+from tasks.generalization.methods.registry import METHODS
 from tests.support import records, texts
 from tests.support.rendered import determination_html, evidence_html
 
@@ -62,9 +63,9 @@ def test_the_table_of_risks_has_a_threshold_only_where_a_gate_has_it() -> None:
         if not gate.id.startswith(("prosecutor.", "journalist."))
     )
     rows = texts.sections(determination_html(records.changed(record, gates=gates)))["judged"]
-    for who in ("who knows that a person is in the file", "a journalist, who does not"):
+    for who in (r"who knows that a person is in the file \(prosecutor\)", r"who does not \(journalist\)"):
         assert re.search(rf"{who} \S+ \S+ – no gate", rows)
-    assert re.search(r"who also knows how the file was made \S+ \S+ 0\.2 ", rows)
+    assert re.search(r"who also knows how the file was made \(informed recipient\) \S+ \S+ 0\.2 ", rows)
 
 
 def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and_on_what_it_rests() -> None:
@@ -73,8 +74,8 @@ def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and
         "32,561 records in 16 columns leave for Cumberland University, Department of Economics. Excused although it "
         "reveals other columns or people: relationship; section 3 says by whom and why. A recipient who knows the "
         "method and everybody's age, zip, race, sex identifies a record in a single attempt with a probability of at "
-        "most 0.01333. For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that "
-        "is not a risk of zero for an attacker who does not weigh costs.",
+        "most 0.01333 (1 in 75). For an attacker who weighs gain against cost, no attempt pays at the amounts of "
+        "section 3; that is not a risk of zero for an attacker who does not weigh costs.",
         "95.57% of the information in age, zip, race, sex is kept. This rests on a population table of 6,339,942 "
         "people, on agreement DUA-2026-014 with its penalty, and on the assumptions of section 5.",
     ):
@@ -482,14 +483,15 @@ def test_nothing_is_said_of_information_that_was_not_measured_or_is_all_kept() -
     [
         (
             {"expert": None},
-            "It leaves by the technical verdict of the gate: the policy “outbound-data”, version 2026.1, asks for no "
-            "expert and no reviewer, and no qualified person has signed.",
+            "“Approved” means that the file passed every test (gate) of the policy “outbound-data”, version 2026.1, by "
+            "measurement, and not that a person has judged it: the policy lets it leave without an expert or a "
+            "reviewer, and no qualified person has signed.",
             "this document is evidence for a determination and not one itself. “Approved” is the result of the gates; "
             "the policy lets the file leave without that signature.",
         ),
         (
             {},
-            "asks for no expert and no reviewer, and does not wait for the expert's signature.",
+            "lets it leave without an expert or a reviewer, and it does not wait for the expert's signature.",
             "“Approved” is the result of the gates; the policy lets the file leave before the expert signs.",
         ),
     ],
@@ -504,13 +506,13 @@ def test_an_approval_that_waited_for_nobody_says_so_on_both_pages(
 
 def test_nothing_is_said_of_a_missing_signature_where_votes_are_needed_or_nothing_leaves() -> None:
     for record in (records.awaiting_review(), records.blocked()):
-        assert "asks for no expert" not in text_of(record)
+        assert "without an expert" not in text_of(record)
 
 
 def test_a_sequential_risk_of_zero_is_explained_beside_the_figure_and_no_other_is() -> None:
     shown = texts.sections(determination_html(records.approved()))["judged"]
-    assert "Highest risk of a record from a sequential adversary (0: no attempt pays) 0 at most 0.09" in shown
-    assert "a sequential adversary, who makes repeated attempts (0: no attempt pays)" in shown
+    assert "Highest risk of a record from repeated attempts (0: no attempt pays) 0 at most 0.09" in shown
+    assert "somebody who tries again for as long as it pays (sequential adversary) (0: no attempt pays)" in shown
     for record in (records.blocked(), records.without_adversaries()):
         assert "no attempt pays" not in text_of(record)
 
@@ -550,3 +552,30 @@ def test_no_search_is_promised_where_other_copies_block() -> None:
     for gates, expected in ((record.gates, True), ((*record.gates, copies), False)):
         page = texts.sections(determination_html(records.changed(record, gates=gates)))["decision"]
         assert (promised in page) is expected
+
+
+def test_groups_that_overlap_are_explained_where_records_have_values_of_several_widths() -> None:
+    record = records.approved()
+
+    def told(*per_level: int) -> str:
+        fields = tuple(
+            one.model_copy(update={"records_per_level": (records.ROWS, *(0 for _ in one.records_per_level[1:]))})
+            if one.role == "quasi-identifier" and one.records_per_level
+            else one
+            for one in record.fields
+        )
+        wide = len(next(one for one in fields if one.name == "age").records_per_level)
+        counts = (*per_level, *(0 for _ in range(wide - len(per_level))))
+        fields = tuple(
+            one.model_copy(update={"records_per_level": counts}) if one.name == "age" else one for one in fields
+        )
+        return texts.sections(determination_html(records.changed(record, fields=fields)))["loss"]
+
+    assert "Groups of age overlap" in told(records.ROWS - 500, 500)
+    assert "overlap" not in told(records.ROWS)
+    assert "overlap" not in told(records.ROWS - 3, 3), "fewer than the small-cell limit have the other width"
+
+
+def test_every_method_is_told_in_plain_words_before_its_title() -> None:
+    for method in METHODS.values():
+        assert method.in_plain_words.endswith(f" ({method.title})"), method.title

@@ -148,7 +148,7 @@ class TestSection:
         assert "Record linkage The stage did not finish: no attack by an intruder who holds" in section(
             record, "assumed"
         )
-        assert "linked the release to the source file" not in section(record, "assumed")
+        assert "matched the release with the source file" not in section(record, "assumed")
         assert "linkage" not in figures(record)
         text = texts.seen(determination_html(record))
         for words in ("Linking intruder", "The intruder of the record linkage", "Fellegi", "Certain matches"):

@@ -20,7 +20,7 @@ def test_the_first_page_says_that_it_is_an_exception_and_whose() -> None:
     for part in (
         "✓ Approved, by exception",
         "Exception: 1 of 14 gates has failed and is overridden. P. Officer answers for it",
-        "FAILED, OVERRIDDEN: Highest risk of a record from an informed recipient: 0.125 measured; at most 0.09",
+        "FAILED, OVERRIDDEN: Highest risk of a record from a recipient who knows the method: 0.125 measured; at most",
         REASON,
         f"release {record.supersedes}",
     ):

@@ -21,7 +21,7 @@ SAID = {
         "A class that tells sex has at least the people who are counted",
     ),
     PopulationBasis.FILE: (
-        "the file as its own population of 6,339,942 people",
+        "the 6,339,942 people of the file alone, who count as the whole population",
         "an exact count over the file, which is its own population",
         "Against the file, which is its own population",
     ),

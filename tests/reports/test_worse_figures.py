@@ -78,7 +78,7 @@ def test_the_page_and_the_table_have_the_sequential_figure_that_the_gate_judged(
         f"most 0.99; {alone} no attempt pays."
     ) in told["decision"]
     assert NONE_PAYS not in told["decision"]
-    title = "a sequential adversary, who makes repeated attempts"
+    title = "somebody who tries again for as long as it pays (sequential adversary)"
     assert f"{title}, {alone} (0: no attempt pays)" in told["judged"]
     assert f"the same, {why} 0.63 0.99 0.09 ✗ failed" in told["judged"]
 
@@ -107,7 +107,7 @@ def test_a_prosecutor_above_whoever_knows_more_is_explained() -> None:
     low = records.changed(record, risk=record.risk.model_copy(update={"residual": residual}))
     assert note not in shown(low)["judged"]
     told = shown(records.changed(low, **with_columns(WORSE)))
-    assert "in the file, by the quasi-identifiers alone 1 0.01333 – no gate" in told["judged"]
+    assert "in the file (prosecutor), by the quasi-identifiers alone 1 0.01333 – no gate" in told["judged"]
     assert "the same, with what relationship also reveals 1 1 – no gate" in told["judged"]
     assert "the same, with what relationship also reveals 1 0.04348 0.09 ✓ passed" in told["judged"]
     assert note in told["judged"]

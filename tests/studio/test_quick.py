@@ -57,7 +57,7 @@ def test_figures_are_those_of_the_assessment(quick: Quick, loaded: LoadedRequest
     assert found.failure == ""
     assert found.passes
     assert all(gate.measured is not None for gate in found.gates)
-    assert "Records whose class discloses a sensitive value" in found.later
+    assert "Records whose group (class) discloses a sensitive value" in found.later
 
 
 def test_remainder_classes_are_found_quickly_and_keep_the_budget(

@@ -30,8 +30,8 @@ def overridden() -> DecisionRecord:
         release_id=overridden_id(inputs, [entry]),
         reasons=(
             "9 of 10 gates passed, 1 overridden.",
-            "FAILED, OVERRIDDEN: Highest risk of a record from an informed recipient: 0.125 measured; at most 0.09 "
-            f"allowed. {OFFICER} (officer) answers for it: {REASON}",
+            "FAILED, OVERRIDDEN: Highest risk of a record from a recipient who knows the method: 0.125 measured; "
+            f"at most 0.09 allowed. {OFFICER} (officer) answers for it: {REASON}",
         ),
         gates=tuple(
             gate.model_copy(update={"measured": 0.125, "passed": False, "overridden": override})

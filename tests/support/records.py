@@ -171,9 +171,9 @@ def blocked() -> DecisionRecord:
         record,
         decision=Verdict.BLOCKED,
         reasons=(
-            "Highest risk of a record from an informed recipient: 1 measured; at most 0.09 allowed.",
-            "Records worth attacking for an informed recipient: 23.38% measured; at most 0% allowed.",
-            "Highest risk of a record from a sequential adversary: 0.63 measured; at most 0.09 allowed.",
+            "Highest risk of a record from a recipient who knows the method: 1 measured; at most 0.09 allowed.",
+            "Records worth attacking for a recipient who knows the method: 23.38% measured; at most 0% allowed.",
+            "Highest risk of a record from repeated attempts: 0.63 measured; at most 0.09 allowed.",
         ),
         gates=_gates(1.0, 7_613 / ROWS, 0.0, 0.9961, planned=0.63),
         dataset=_without_file(record),
@@ -202,7 +202,7 @@ def blocked_by_planning() -> DecisionRecord:
     return changed(
         record,
         decision=Verdict.BLOCKED,
-        reasons=("Highest risk of a record from a sequential adversary: 0.99 measured; at most 0.09 allowed.",),
+        reasons=("Highest risk of a record from repeated attempts: 0.99 measured; at most 0.09 allowed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951, planned=0.99),
         dataset=_without_file(record),
         recipient=record.recipient.model_copy(update={"agreement": agreement}),
@@ -220,7 +220,7 @@ def without_adversaries() -> DecisionRecord:
     return changed(
         record,
         decision=Verdict.BLOCKED,
-        reasons=("Highest risk of a record from a sequential adversary: not measured; at most 0.09 allowed.",),
+        reasons=("Highest risk of a record from repeated attempts: not measured; at most 0.09 allowed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951, planned=None),
         dataset=_without_file(record),
         fields=tuple(
@@ -249,7 +249,10 @@ def validation_failed() -> DecisionRecord:
     return changed(
         record,
         decision=Verdict.BLOCKED,
-        reasons=(because, "Highest risk of a record from an informed recipient: not measured; at most 0.09 allowed."),
+        reasons=(
+            because,
+            "Highest risk of a record from a recipient who knows the method: not measured; at most 0.09 allowed.",
+        ),
         gates=(
             _condition("validation.passed", "Validation passed", because, met=False),
             *record.gates[1:2],

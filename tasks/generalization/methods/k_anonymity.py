@@ -32,4 +32,5 @@ K_ANONYMITY = GeneralizationMethod(
     "released more specifically. No demand on the file's classes bounds the probability 1/n_p by itself; only "
     "one on the people who match does.",
     stakes="none",
+    plain="Columns are made as coarse as the required size of groups asks",
 )

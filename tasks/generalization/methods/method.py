@@ -48,6 +48,13 @@ class GeneralizationMethod:
     """The strategies that a partition of the domain may use; None for other methods."""
     safe_harbor: bool = False
     """Whether nothing is released in more detail than Safe Harbor allows."""
+    plain: str = ""
+    """What it does, for readers who know no term of it."""
+
+    @property
+    def in_plain_words(self) -> str:
+        """What it does, with the title in brackets."""
+        return f"{self.plain} ({self.title})" if self.plain else self.title
 
     @property
     def partitions(self) -> bool:

@@ -56,6 +56,7 @@ BASIC_PARTITION = GeneralizationMethod(
     "worth their loss.",
     _PROMISE,
     partition=Rule.BASIC,
+    plain="People are divided into the groups that are worth most to the publisher, attempts counted as losses",
 )
 NO_ATTACK_PARTITION = GeneralizationMethod(
     Method.NO_ATTACK_PARTITION,
@@ -66,4 +67,5 @@ NO_ATTACK_PARTITION = GeneralizationMethod(
     _PROMISE,
     stakes="loss",
     partition=Rule.NO_ATTACK,
+    plain="People are divided into groups in which no attempt to identify somebody pays",
 )

@@ -44,6 +44,7 @@ BASIC = GeneralizationMethod(
     "For each record the strategy with the greatest publisher's payoff, an attack included where it is worth its loss.",
     _PROMISE,
     per_record=True,
+    plain="Each record is as precise as is worth most to the publisher, attempts counted as losses",
 )
 NO_ATTACK = GeneralizationMethod(
     Method.NO_ATTACK,
@@ -53,6 +54,7 @@ NO_ATTACK = GeneralizationMethod(
     _PROMISE,
     stakes="loss",
     per_record=True,
+    plain="Each record is as precise as leaves no attempt worth its cost to somebody who does not know the method",
 )
 SH_FRIENDLY = GeneralizationMethod(
     Method.SH_FRIENDLY,
@@ -62,4 +64,5 @@ SH_FRIENDLY = GeneralizationMethod(
     _PROMISE,
     per_record=True,
     safe_harbor=True,
+    plain="Each record is as precise as is worth most to the publisher, and no more so than Safe Harbor allows",
 )

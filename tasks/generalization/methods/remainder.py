@@ -60,4 +60,6 @@ NO_ATTACK_REMAINDER = GeneralizationMethod(
     "people of a class.",
     stakes="loss",
     remainders=True,
+    plain="Everybody is put into the narrowest group in which no attempt to identify somebody pays; whoever is left "
+    "over, into wider ones",
 )

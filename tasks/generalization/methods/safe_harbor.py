@@ -27,4 +27,5 @@ SAFE_HARBOR = GeneralizationMethod(
     "its risk, which is measured like that of any other method.",
     stakes="none",
     safe_harbor=True,
+    plain="ZIP codes are shortened and ages over 89 put together, by the fixed list of the Privacy Rule",
 )
