@@ -211,19 +211,27 @@ def asked(
 
 
 def children_of(parent: int) -> list[int]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            state, above = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:2]
-            if int(above) == parent and state != "Z":
-                found.append(int(folder.name))
-    return found
+    """Its children, as they are now."""
+    return [process for process, above in _parents().items() if above == parent]
 
 
 def descendants(parent: int) -> list[int]:
     """All processes below one, as they are now."""
-    below = children_of(parent)
-    return [*below, *(one for child in below for one in descendants(child))]
+    parents, found, below = _parents(), list[int](), {parent}
+    while below := {process for process, above in parents.items() if above in below}:
+        found += below
+    return found
+
+
+def _parents() -> dict[int, int]:
+    """The parent of each process that has not ended."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state, above = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:2]
+            if state != "Z":
+                found[int(folder.name)] = int(above)
+    return found
 
 
 def kill(process: int) -> None:
