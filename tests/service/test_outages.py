@@ -341,7 +341,7 @@ def goes_on_without_database(world: World, server: Server, variables: dict[str, 
         outcome = f"id: {entry.id}\nstate: decided\nuniversity: released\n"
         serving.wait(lambda: receipt.read_text().startswith(outcome), "the receipt has the outcome")
     finally:
-        serving.kill()
+        serving.stop()
     return done
 
 
@@ -367,7 +367,7 @@ def goes_on_without_prefect(world: World) -> QueuedRequest:
             done = serving.wait_for(entry.id, "decided")
             assert (done.lost, done.waits_for) == (0, "")
         finally:
-            serving.kill()
+            serving.stop()
     return done
 
 

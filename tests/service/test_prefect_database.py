@@ -40,7 +40,7 @@ def test_prefect_keeps_runs_and_secrets_in_postgresql(tmp_path: Path) -> None:
                 [sys.executable, "-c", KEEP_A_SECRET], env=environment, capture_output=True, text=True, check=True
             )
         finally:
-            serving.kill()
+            serving.stop()
         with postgresql.connect(urlsplit(url).path[1:]) as connection:
             ((runs, held),) = connection.execute(
                 "SELECT (SELECT count(*) FROM public.deployment), (SELECT data::text FROM public.block_document)"
