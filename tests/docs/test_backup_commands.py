@@ -28,6 +28,7 @@ from tests.support.engines import in_process
 from tests.support.ledgers import add
 from tests.support.postgres import binaries, running_server
 from tests.support.processes import forked
+from tests.support.world import releasegate_here
 
 PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
 SECTION = PAGE.read_text(encoding="utf-8").split("## Backup and restore\n")[1].split("\n## ")[0]
@@ -44,9 +45,9 @@ def shell(script: str, folder: Path, **environment: str) -> "subprocess.Complete
     )  # fmt: skip
 
 
-def head_of(folder: Path, **environment: str) -> str:
-    done = shell("releasegate verify ledger --workspace . --json", folder, **environment)
-    told: dict[str, Any] = json.loads(done.stdout)
+def head_of(folder: Path) -> str:
+    """What the command says that somebody notes."""
+    told: dict[str, Any] = json.loads(releasegate_here("verify", "ledger", "--workspace", folder, "--json").stdout)
     return f"{told['head_entry']}:{told['head']}"
 
 
@@ -138,11 +139,12 @@ def test_a_ledger_in_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         with in_use(workspace.root):
             told = shell(DUMP, tmp_path, **{VARIABLE: address})
         assert told.returncode == 0, told.stderr
-        later = head_of(workspace.root, **{VARIABLE: address})
+        later = head_of(workspace.root)
         shutil.copyfile(workspace.private / "ledger", tmp_path / "restored" / ".releasegate" / "ledger")
         told = shell(FROM_DUMP, tmp_path, RESTORED=empty, HEAD=later)
         assert told.returncode == 3, "entries that were written later are missing"
         assert later.split(":")[0] in told.stderr
-        noted = head_of(tmp_path / "restored", **{VARIABLE: empty})
+        monkeypatch.setenv(VARIABLE, empty)
+        noted = head_of(tmp_path / "restored")
         told = shell(FROM_DUMP.splitlines()[-1], tmp_path, RESTORED=empty, HEAD=noted)
         assert told.returncode == 0, told.stderr

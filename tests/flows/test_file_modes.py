@@ -10,7 +10,7 @@ import pytest
 from flows.pipeline.sequence import in_process
 from flows.workspace import Workspace
 from tests.support.shared_workers import BRIEFLY
-from tests.support.world import World, make_world, releasegate
+from tests.support.world import World, make_world, releasegate, releasegate_here
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_the_command(world: World) -> None:
     assert done.returncode == 0, done.stderr
     check_modes(world.workspace)
     folder = world.folder / "draft"
-    done = releasegate("init", str(world.data), "--output", str(folder))
+    done = releasegate_here("init", str(world.data), "--output", str(folder))
     assert done.returncode == 0, done.stderr
     assert {mode(path) for path in folder.rglob("*")} == {0o600}
     assert mode(folder) == 0o700

@@ -1,7 +1,8 @@
 """The doors through which golden outputs are made: the only module here that names parts of the product.
 
 Time, the program's identity, randomness from outside of the workspace, encryption and the drawing of pages are stood in
-for, so that the same request gives the same bytes. A page is written as the HTML that it is drawn from.
+for, so that the same request gives the same bytes. A page is written as the HTML that it is drawn from, and nothing is
+waited for on the disk.
 """
 
 import importlib
@@ -103,6 +104,7 @@ def opened(home: Path) -> Iterator[Door]:
         stack.enter_context(patch.dict(os.environ, {"RELEASEGATE_DECOY_KEYS": _DECOY_KEY}))
         stack.enter_context(patch.object(secrets, "token_bytes", lambda size=32: bytes(range(size))))
         stack.enter_context(patch.object(pyrage, "encrypt", _not_encrypted))
+        stack.enter_context(patch.object(os, "fsync", lambda _: None))
         stack.enter_context(patch("flows.actor.datetime", _clock_of(door)))
         stack.callback(setattr, console, "width", console.width)
         console.width = _WIDTH

@@ -62,4 +62,4 @@ def test_missed_schedules_run_once_and_missed_audits_are_made_up(tmp_path: Path)
         made = [one["schedule"] for one in serving.logged() if "is made up" in one["event"]]
         assert sorted(made) == sorted(MISSED), "each once"
     finally:
-        serving.stop()
+        serving.kill()

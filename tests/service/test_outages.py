@@ -32,7 +32,7 @@ from tasks.ledger.entry import Event
 from tasks.service.settings import ServiceSettings
 from tests.support.postgres import Server, running_server
 from tests.support.serving import Serving
-from tests.support.shared_workers import BRIEFLY
+from tests.support.shared_workers import BRIEFLY, OUTAGES_SEEN_SOON
 from tests.support.world import NOW, QUICK_LINKAGE, World, drawn_rows, make_world
 
 LEDGER, DASK = "the ledger's database", "the Dask cluster"
@@ -318,7 +318,7 @@ def asking(folder: Path) -> World:
 def goes_on_without_database(world: World, server: Server, variables: dict[str, str]) -> QueuedRequest:
     """Its ledger's database is away for longer than a run takes; the request is decided once it is back."""
     inbox = world.folder.parent / "inbox"
-    serving = Serving(world.workspace, inbox, (world.folder,), variables, brief=True)
+    serving = Serving(world.workspace, inbox, (world.folder,), variables | OUTAGES_SEEN_SOON, brief=True)
     serving.start()
     try:
         serving.wait_until_ready()
@@ -351,7 +351,7 @@ def goes_on_without_prefect(world: World) -> QueuedRequest:
     with prefect_at(free_port(), world.folder.parent / "server") as prefect:
         prefect.start()
         options = ("--prefect", f"http://127.0.0.1:{prefect.port}/api")
-        serving = Serving(world.workspace, inbox, (world.folder,), options=options, brief=True)
+        serving = Serving(world.workspace, inbox, (world.folder,), dict(OUTAGES_SEEN_SOON), options, brief=True)
         serving.start()
         try:
             serving.wait_until_ready()

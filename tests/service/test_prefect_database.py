@@ -27,7 +27,8 @@ def test_prefect_keeps_runs_and_secrets_in_postgresql(tmp_path: Path) -> None:
     with running_server() as postgresql:
         url = postgresql.new_database().replace("postgresql:", "postgresql+asyncpg:")
         variables = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": url}
-        serving = Serving(open_workspace(tmp_path / "workspace"), inbox, variables=variables)
+        place = open_workspace(tmp_path / "workspace")
+        serving = Serving(place, inbox, variables=variables, brief=True, own_workers=True)
         serving.start()
         try:
             serving.wait_until_ready()

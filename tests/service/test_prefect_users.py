@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 COMMANDS = {line.split()[1]: line for line in re.findall(r"^prefect .+$", PAGE, re.MULTILINE)}
 SETTINGS = """schema_version: releasegate/service/1
+inbox: {{settle_seconds: 0.5, poll_seconds: 0.2}}
 orchestrator: {{port: {port}, ui: true}}
 page: {{address: "https://gate.example.org/"}}
 """
@@ -47,7 +48,7 @@ def serving(world: World, free_port: int) -> Iterator[Serving]:
         one.wait(lambda: one.prefect("/deployments/count", {}) == 5, "five deployments")
         yield one
     finally:
-        one.stop()
+        one.kill()
 
 
 @pytest.fixture(scope="module")

@@ -198,7 +198,7 @@ def test_what_is_scheduled_is_done_when_it_is_due(serving: Serving) -> None:
 
     deployments = serving.wait(registered, "the deployments are registered")
     for name in wanted:
-        once = {"interval": 86400.0 * 365, "anchor_date": (utc_now() + timedelta(seconds=8)).isoformat()}
+        once = {"interval": 86400.0 * 365, "anchor_date": (utc_now() + timedelta(seconds=5)).isoformat()}
         serving.prefect(f"/deployments/{deployments[name]}", {"schedules": [{"schedule": once}]}, "PATCH")
         serving.prefect(f"/deployments/{deployments[name]}/schedule", {})  # else Prefect looks within a minute
     ended = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED", "FAILED", "CRASHED"]}}}}

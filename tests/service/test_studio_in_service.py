@@ -58,4 +58,4 @@ def test_a_requester_writes_a_request_and_reads_its_verdict(tmp_path: Path) -> N
             assert link is not None
             assert browser.get(link[1]).content.startswith(b"%PDF-")
     finally:
-        serving.stop()
+        serving.kill()

@@ -21,6 +21,8 @@ from tests.support.world import ROOT, command
 
 TOKEN = "a token of more than 24 characters"
 AUTHORIZATION = "tests:a password of the tests"
+PROMPT = "schema_version: releasegate/service/1\ninbox: {settle_seconds: 0.5, poll_seconds: 0.2}\n"
+"""Settings of a service that takes in what lies in its inbox sooner."""
 LONGEST = 240.0
 """Seconds of any wait: fewer than the limit of a test, which would end it without the service's log."""
 
@@ -35,7 +37,7 @@ class Serving:
     variables: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     brief: bool = False
-    """Whether the reports of its runs are, which saves seconds of each."""
+    """Whether the reports of its runs are, which saves seconds of each; without settings its inbox is prompt."""
     own_workers: bool = False
     """Whether brief runs start the process that their workers are forked from, as they do elsewhere: 3 seconds each."""
     _process: "subprocess.Popen[bytes] | None" = None
@@ -56,6 +58,9 @@ class Serving:
         environment |= {"RELEASEGATE_API_TOKEN": TOKEN, "PREFECT_API_AUTH_STRING": AUTHORIZATION} | self.variables
         if self.brief:
             environment |= BRIEFLY | ({} if self.own_workers else shared_workers())
+            self.workspace.root.mkdir(exist_ok=True)
+            if not (self.workspace.root / "service.yaml").exists():
+                (self.workspace.root / "service.yaml").write_text(PROMPT)
         with self.log_file.open("wb") as log:
             self._process = subprocess.Popen(
                 line, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -206,19 +211,27 @@ def asked(
 
 
 def children_of(parent: int) -> list[int]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            state, above = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:2]
-            if int(above) == parent and state != "Z":
-                found.append(int(folder.name))
-    return found
+    """Its children, as they are now."""
+    return [process for process, above in _parents().items() if above == parent]
 
 
 def descendants(parent: int) -> list[int]:
     """All processes below one, as they are now."""
-    below = children_of(parent)
-    return [*below, *(one for child in below for one in descendants(child))]
+    parents, found, below = _parents(), list[int](), {parent}
+    while below := {process for process, above in parents.items() if above in below}:
+        found += below
+    return found
+
+
+def _parents() -> dict[int, int]:
+    """The parent of each process that has not ended."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state, above = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:2]
+            if state != "Z":
+                found[int(folder.name)] = int(above)
+    return found
 
 
 def kill(process: int) -> None:

@@ -23,6 +23,8 @@ BRIEFLY = {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support" / "brie
 """In PYTHONPATH it makes the reports of runs brief."""
 ADDRESS = "WORKERS_OF_TESTS"
 """The variable with its address, which ``tests/support/brief`` in PYTHONPATH reads."""
+OUTAGES_SEEN_SOON = {"OUTAGES_OF_TESTS": "yes"}
+"""With the same, a service sees within ten seconds that a server is away, and within one that it is back."""
 
 
 @cache

@@ -3,7 +3,8 @@
 The renderer takes a second to import, so it is changed when somebody imports it and not before. Where a variable names
 a process that workers are forked from (``tests.support.shared_workers``), it is used in place of one of the own. A
 service asks its Prefect server for runs more often, which tests would wait for idly. Python's collector looks more
-rarely, which saves each process of Prefect a quarter of its imports.
+rarely, which saves each process of Prefect a quarter of its imports. Where a variable says so, a service sees sooner
+that a server is away, and that it is back.
 """
 
 import gc
@@ -42,12 +43,20 @@ def _look_often(module: ModuleType) -> None:
     vars(module)["_LONGEST_PAUSE"] = 3.0
 
 
+def _see_outages_soon(module: ModuleType) -> None:
+    if "OUTAGES_OF_TESTS" in os.environ:
+        soon = {"_SILENT_SECONDS": 10.0, "_HEALTH_SECONDS": 1.0, "_OUTAGE_SECONDS": 1.0}
+        vars(module).update({name: soon[name] for name in soon.keys() & vars(module).keys()})
+
+
 _kept: list[Any] = []
 _THEN: dict[str, Callable[[ModuleType], None]] = {
     "reports.determination": _be_brief,
     "multiprocessing.forkserver": _share_workers,
     "prefect.flows": _ask_often,
     "flows.service.reconciler": _look_often,
+    "flows.service.orchestrator": _see_outages_soon,
+    "flows.service.threads": _see_outages_soon,
 }
 
 
