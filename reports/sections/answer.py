@@ -1,5 +1,7 @@
 """The answer on the first page: what leaves, who could still find whom, what is lost, and on what that rests."""
 
+from collections import Counter
+
 from reports import numbers
 from reports.document import Paragraph, listed, named, said
 from reports.population import rests_on
@@ -43,7 +45,7 @@ def answer(view: RecordView) -> Paragraph:
             _revealing(view),
             _who(view),
             _unknowable(view),
-            f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
+            f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
             _lost_most(view),
             _values_lost(view),
             f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
@@ -171,7 +173,7 @@ def usefulness(view: RecordView) -> str | None:
     kept, lost = information_kept(view), _lost_most(view)
     if kept == 1 and lost is None:
         return None
-    return said(f"Information kept: {numbers.percent(kept)}.", lost, _values_lost(view))
+    return said(f"Information kept: {numbers.percent(kept)}{_weighed(view)}.", lost, _values_lost(view))
 
 
 def _lost_most(view: RecordView) -> str | None:
@@ -202,6 +204,19 @@ def _values_lost(view: RecordView) -> str | None:
         if one.values_lost and one.distinct_values <= _FEW_VALUES and one.records_per_level[0]
     ]
     return f"No record keeps {listed(lost)}: these groups cannot be compared." if lost else None
+
+
+def _weighed(view: RecordView) -> str:
+    """Columns whose information counts more or less than that of most others; empty where all count alike."""
+    weights = view.risk.game.weights
+    counted = Counter(one for one in weights.values() if one).most_common(1)
+    usual = counted[0][0] if counted else 1.0
+    told = []
+    for weight in sorted({*weights.values()} - {usual}, reverse=True):
+        names = [name for name, one in weights.items() if one == weight]
+        times = f"{weight / usual:g} times as much" if weight else "for nothing"
+        told.append(f"{listed(names)} {'counts' if len(names) == 1 else 'count'} {times}")
+    return f", where {listed(told)}" if told else ""
 
 
 def information_kept(view: RecordView) -> float:

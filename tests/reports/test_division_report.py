@@ -2,6 +2,10 @@
 
 from typing import Any
 
+import pytest
+
+from reports.record_view import RecordView
+from reports.sections.answer import usefulness
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
@@ -36,3 +40,22 @@ def test_a_bounded_partition_says_how_far_below_the_best_it_may_be_and_never_too
     assert "optimal" not in text
     closed = section(DivisionFact(payoff=548.06, bound=548.06, exact=False, gap=0.0))
     assert "It is optimal: no division of the population of its kind pays more." in closed
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [
+        ({"age": 1.0, "sex": 1.0, "zip": 1.0}, "%. "),
+        ({"age": 2.0, "sex": 2.0, "zip": 2.0}, "%. "),
+        ({"age": 10.0, "sex": 1.0, "zip": 1.0}, "%, where age counts 10 times as much. "),
+        ({"age": 10.0, "sex": 1.0, "zip": 1.0, "race": 10.0, "job": 1.0, "pay": 0.0},
+         "%, where age and race count 10 times as much and pay counts for nothing. "),
+    ],
+    ids=["alike", "alike at 2", "one", "several"],
+)  # fmt: skip
+def test_what_weighs_more_in_the_information_kept_is_said(weights: dict[str, float], told: str) -> None:
+    record = records.approved()
+    assert record.risk is not None
+    game = record.risk.game.model_copy(update={"weights": weights})
+    weighed = records.changed(record, risk=record.risk.model_copy(update={"game": game}))
+    assert told in f"{usefulness(RecordView(weighed))} "
