@@ -1,4 +1,4 @@
-"""Terms of a column that leaves as collected or masked: who accepts its release, and how its numbers are masked."""
+"""Terms of a column: its weight in groups; of one that leaves as collected or masked, who accepts that, and how."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +13,12 @@ from tasks.request.model import NUMERIC, MaskingName, Role
 _EXCUSE = (
     FormTerm(("excused", "by"), "Accepted by", "Who lets the column leave although it tells of people."),
     FormTerm(("excused", "because"), "Reason", "For the reviewers to judge."),
+)
+_WEIGHT = FormTerm(
+    ("weight",),
+    "Weight",
+    "10 for a column that the study needs most: it keeps its detail at the cost of others, which have 1.",
+    "number",
 )
 _EXCUSABLE = frozenset({Role.SENSITIVE.value, Role.INSENSITIVE.value, Role.PSEUDONYM.value})
 _MASKABLE = frozenset({Role.SENSITIVE.value, Role.INSENSITIVE.value})
@@ -33,7 +39,8 @@ _STRENGTH = FormTerm(
 
 def column_terms(read: ReadRequest, column: ShownColumn) -> tuple[ShownTerm, ...]:
     """The terms that a column of its role and type may have, with their values and mistakes; none for most roles."""
-    shown = [shown_term(read, term, column.place) for term in _EXCUSE if column.role in _EXCUSABLE]
+    terms = _EXCUSE if column.role in _EXCUSABLE else (_WEIGHT,) if column.role == Role.QUASI.value else ()
+    shown = [shown_term(read, term, column.place) for term in terms]
     masking = masking_of(read, column.name)
     if masking is None and not _is_maskable(read, column):
         return tuple(shown)
@@ -55,6 +62,7 @@ def column_changes(read: ReadRequest, column: ShownColumn, fields: Mapping[str, 
     excuse: Location = (*column.place, "excused")
     if changes and not any(sent.get(term.field) for term in _EXCUSE):
         changes = {excuse: None}
+    changes |= changes_of(read, (_WEIGHT,), sent, column.place)
     if _METHOD.field in sent:
         strength = sent.get(_STRENGTH.field) or None
         stated = None if strength is None else typed(_STRENGTH, strength)

@@ -54,13 +54,19 @@ def test_fields_are_those_that_role_and_type_allow() -> None:
         name: [(one.term.field, one.value) for one in column_terms(read(), column(read(), name))] for name in ATTRIBUTES
     }
     excuse = [("excused.by", ""), ("excused.because", "")]
-    assert fields["age"] == fields["mrn"] == []
+    assert (fields["age"], fields["mrn"]) == ([("weight", "")], [])
     assert fields["stay"] == [*excuse, ("masking.method", "rank-swapping"), ("masking.strength", "10")]
     assert fields["cost"] == [*excuse, ("masking.method", "mdav"), ("masking.strength", "25")]
     assert fields["ward"] == [("excused.by", "jo"), ("excused.because", "Few wards")]
     assert fields["visit"] == excuse
     assert column(read(), "cost").masking == "mdav, k = 25"
     assert not column(read(), "mrn").has_terms
+
+
+def test_a_quasi_identifier_that_the_study_needs_weighs_more() -> None:
+    weight = ("attributes", "age", "weight")
+    assert changes(read(), "age", weight="10") == {weight: 10}
+    assert changes(read(), "stay", weight="10") == {}
 
 
 def test_a_form_that_says_what_is_there_changes_nothing() -> None:
