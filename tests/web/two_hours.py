@@ -237,7 +237,7 @@ def _queue(one: Walk, names: dict[str, str]) -> None:
     one.says(officer, "Nothing was decided, and nothing was delivered.")
     one.show(officer, "cancelled")
     officer.click("main button >> text=Try it")
-    one.says(officer, "It would be approved.")
+    one.says(officer, "It would await review.")
     one.show(officer, "dry-run", "#trial")
     one.restarted()
     officer = one.at("ortiz", "/releases?show=all")
