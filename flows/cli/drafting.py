@@ -299,7 +299,7 @@ class Dialogue:
 
             given = self.asking.text(
                 f"probability that somebody outside knows {', '.join(people.values())} of a person, such as 0.2; "
-                "Enter: no figure (singling out takes it for known: records that it leaves alone block)",
+                "Enter: no figure; either way records that it sets apart from all others can block",
                 "Who knows it can find the person and learn the rest. Expected disclosure weighs that by the figure, "
                 "by 0.1 without one; singling out takes it for known in any case. At 1 it is a secret no longer.",
                 wrong=lambda text: problem_of(first, read(text)),
@@ -325,7 +325,9 @@ class Dialogue:
                 if term == "recipients":
                     given = self._of_recipient(replace(given, recipients=given.recipients + 1), given.recipients)
                 else:
-                    asked_now = (one for one in draft.answered(given).questions if one.place[-1] == term)
+                    left = {place for place, _, one in _placed(draft) if one.role.withheld}
+                    questions = draft.answered(given).questions
+                    asked_now = (one for one in questions if one.place[-1] == term and one.place[:-1] not in left)
                     given = self._answered(given, [*asked_now])
         return draft.answered(given)
 

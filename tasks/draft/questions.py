@@ -142,7 +142,8 @@ _QUESTIONS: Mapping[Location, Wording] = {
     ),
     ("recipients", EVERY, "agreement", "detection_rate"): Wording(
         "probability, from 0 to 1, that such an attempt is noticed; only if you know it",
-        "Without this chance a penalty counts as none. A higher chance lets more detail leave.",
+        "Such as 0.02, where your logs and audits would notice 2 of 100 attempts. Without it a penalty counts as "
+        "none. A higher chance lets more detail leave, so that the release rests on it.",
         optional=True,
     ),
     ("recipients", EVERY, "stakes", "benefit"): Wording(

@@ -250,7 +250,7 @@ def test_a_table_of_counts_and_two_recipients(tmp_path: Path) -> None:
     counts = "age,count\n" + "".join(f"{age},100\n" for age in range(15, 70))
     (tmp_path / "people.csv").write_text(counts, "utf-8")
     again = ["5,4", "Uni A; teaching", "DUA 2; 2040-01-01", "900; 200; 4", "uni-a", "uni-b"]
-    described = ["number of the visit", "", "", "", "as coded by the ward", ""]
+    described = ["", "", "as coded by the ward", ""]  # of age, sex and diagnosis; the others do not leave
     people = ["visits.csv.gz", "people.csv", "y"]
     answers = ["", *people, "sex=q diagnosis=s", *TERMS, *again, *described]
     session = in_terminal(["init", "visits.csv"], answers, tmp_path)
@@ -261,7 +261,7 @@ def test_a_table_of_counts_and_two_recipients(tmp_path: Path) -> None:
     assert (request.population.path, request.population.lacks) == ("people.csv", ("sex",))
     assert [one.id for one in request.recipients] == ["uni-a", "uni-b"]
     assert request.recipients[1].agreement.penalty is None
-    assert request.attributes["visit_id"].description == "number of the visit"
+    assert request.attributes["visit_id"].description is None
     assert request.attributes["diagnosis"].description == "as coded by the ward"
     checked = releasegate_here("check", tmp_path / "request.yaml")
     assert checked.returncode == 0, checked.stderr
