@@ -117,11 +117,11 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
 
 
 def decision_lines(record: DecisionRecord) -> Iterator[Block]:
-    """The reasons of a decision, what the copy keeps or what would help, and the gates."""
+    """The reasons of a decision, what would help a blocked copy, what the copy keeps, and the gates."""
     yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
     if record.decision is Verdict.BLOCKED:
         yield from recorded_remedies(record)
-    elif kept := usefulness(RecordView(record)):
+    if kept := usefulness(RecordView(record)):
         yield Paragraph(f"  {kept}", "lead")
     records, small_cell = RecordCounts.of(record), record.policy.small_cell
     written = (write_result(gate, records=records, small_cell=small_cell) for gate in record.gates)

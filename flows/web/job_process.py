@@ -23,7 +23,6 @@ from tasks.core.files import write_whole
 from tasks.core.guard import guarded
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
-from tasks.decision.record import Verdict
 
 _Say = Callable[[str], None]
 _NOT_RECORDED = "Under the request and the enrolments as they are now; nothing is recorded and nothing is released."
@@ -84,7 +83,7 @@ def dry_run(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     blocks, small_cell = list[Block]([_NOT_RECORDED]), made.recalled.loaded.request.policy.small_cell
     for record in records:
         who, counts = record.recipient, RecordCounts.of(record)
-        kept = "" if record.decision is Verdict.BLOCKED else usefulness(RecordView(record))
+        kept = usefulness(RecordView(record))
         blocks += [
             Heading(f"{who.organisation} ({who.id})"),
             Paragraph(f"It {WOULD_BE[record.decision]}.", "strong"),
