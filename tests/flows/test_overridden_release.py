@@ -355,7 +355,7 @@ def test_an_override_made_while_another_is_used_holds_for_nothing_afterwards(cas
 
     def meanwhile(*given: Any) -> Any:
         calls.append(given)
-        if len(calls) == 2:  # once more after the pipeline
+        if len(calls) == 1:  # after the pipeline
             case.override(by=SECOND)
         return decoys(*given)
 

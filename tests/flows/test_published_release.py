@@ -442,7 +442,7 @@ def test_under_the_orchestrators_log_settings_a_report_with_something_missing_st
 def test_one_release_is_worked_on_by_one_process_at_a_time(
     published: Published, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.gate._LONGEST_WAIT", 0.3)
+    monkeypatch.setattr("flows.gate.LONGEST_WAIT", 0.3)
     lock = published.workspace.private / "runs" / f"{published.outcome.release_id}.lock"
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
