@@ -4,6 +4,7 @@ A release that rests on overrides of gates is named by the overrides too, one th
 """
 
 import hashlib
+import os
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -193,6 +194,7 @@ def _git(*arguments: str) -> str:
             text=True,
             timeout=20,
             check=True,
+            env={name: one for name, one in os.environ.items() if not name.startswith("PREFECT_")},
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.identity import code_fact
 from tasks.core.secret_variables import give, secret, secrets_for_runs, secrets_taken
 from tasks.decoys.vault import Vault
 from tests.support.decoyed_world import make_decoyed_world
@@ -55,6 +56,18 @@ def test_no_process_that_a_release_starts_inherits_a_secret(tmp_path: Path) -> N
     vault = Vault.beside(world.workspace.key_file)
     assert len(vault.sealed()) == 1
     assert not vault.key_file.exists()
+
+
+def test_git_is_not_given_the_key_of_an_orchestrator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git ends too soon for the test above to see it each time."""
+    seen = tmp_path / "seen"
+    (tmp_path / "git").write_text(f"#!/bin/sh\nexport >> '{seen}'\n")
+    (tmp_path / "git").chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("PREFECT_API_KEY", MARK)
+    code_fact.__wrapped__()
+    assert "PATH" in seen.read_text()
+    assert MARK not in seen.read_text()
 
 
 def inherited() -> str:

@@ -76,7 +76,8 @@ def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and
         "method and everybody's age, zip, race, sex identifies a record in a single attempt with a probability of at "
         "most 0.01333 (1 in 75). For an attacker who weighs gain against cost, no attempt pays at the amounts of "
         "section 3; that is not a risk of zero for an attacker who does not weigh costs.",
-        "95.57% of the information in age, zip, race, sex is kept, where sex counts for nothing. This rests on a population table of 6,339,942 "
+        "95.57% of the information in age, zip, race, sex is kept, where sex counts for nothing. "
+        "This rests on a population table of 6,339,942 "
         "people, on agreement DUA-2026-014 with its penalty, and on the assumptions of section 5.",
     ):
         assert part in page
