@@ -1,10 +1,10 @@
 """Dry runs of ``releasegate release --dry-run`` as text for people and as JSON for programs."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from flows.cli.explained import STYLES, WOULD_BE
+from flows.cli.options import as_arguments
 from flows.cli.output import ExitCode, answer, outcome
 from flows.cli.released import decision_lines, exit_code, gate_documents
 from flows.dry_run import dry_run
@@ -45,7 +45,7 @@ def _lines(records: Sequence[DecisionRecord], request: Path, roots: Sequence[Pat
         yield outcome(verdict, f"  {record.recipient.id}", STYLES[record.decision], aside)
         yield from decision_lines(record)
         yield ""
-    named = shlex.join([str(request), *(part for root in roots for part in ("--root", str(root)))])
+    named = as_arguments(request, roots)
     yield "A dry run: nothing was decided, recorded or delivered."
     yield f"\nNext: `releasegate explain {named}` finds changes that would help;"
     yield f"`releasegate release {named}{'' if begun else ' --enrol'}` decides."

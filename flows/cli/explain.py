@@ -1,7 +1,6 @@
 """``releasegate explain``: why this verdict, and the smallest change that would reverse it."""
 
 import math
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
@@ -15,7 +14,15 @@ from flows.beside import beside, expect_work
 from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed, rendered
 from flows.cli.explained_details import detailed
 from flows.cli.explained_records import documents
-from flows.cli.options import DEFAULT_WORKSPACE, RELEASE, RecipientOption, RootsOption, WorkspaceOption, check_recipient
+from flows.cli.options import (
+    DEFAULT_WORKSPACE,
+    RELEASE,
+    RecipientOption,
+    RootsOption,
+    WorkspaceOption,
+    as_arguments,
+    check_recipient,
+)
 from flows.cli.output import JsonOption, answer, progress
 from flows.dry_run import dry_run
 from flows.identity import code_fact
@@ -118,7 +125,7 @@ def _explained_dry_run(
 ) -> tuple[Recalled, list[Explained]]:
     """A request as a dry run finds it, and the explanation for a recipient, or for all of them."""
     with listening(say), dry_run(request, place.root, roots) as made:
-        named = shlex.join([str(request), *(part for one in roots for part in ("--root", str(one)))])
+        named = as_arguments(request, roots)
         explained = _explained(made.recalled, recipient, made.workspace, say)
         return made.recalled, [replace(one, tried=named) for one in explained]
 

@@ -1,6 +1,7 @@
 """Arguments and options that several commands share, and the values that follow from them."""
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -95,6 +96,11 @@ def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:
             got="another id",
             fix="name one of these, or leave the option out for all of them",
         )
+
+
+def as_arguments(request: Path, roots: Sequence[Path]) -> str:
+    """A request and the folders that it may name files in, as a command takes them."""
+    return shlex.join([str(request), *(part for root in roots for part in ("--root", str(root)))])
 
 
 def asked(prompt: str, otherwise: Callable[[], str], *, confirm: bool = False) -> str:
