@@ -6,6 +6,7 @@ from reports import numbers
 from reports.document import Paragraph, listed, named, said
 from reports.population import rests_on
 from reports.record_view import RecordView
+from reports.sections.groupings import mixed, one_grouping
 from reports.smallcell import HIDDEN
 from tasks.assessments.events.facts import KnownRowsFact
 from tasks.decision.record import Verdict
@@ -48,6 +49,7 @@ def answer(view: RecordView) -> Paragraph:
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
             _lost_most(view),
             _values_lost(view),
+            one_grouping(view),
             f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
             "assumptions of section 5.",
         ),
@@ -173,7 +175,14 @@ def usefulness(view: RecordView) -> str | None:
     kept, lost = information_kept(view), _lost_most(view)
     if kept == 1 and lost is None:
         return None
-    return said(f"Information kept: {numbers.percent(kept)}{_weighed(view)}.", lost, _values_lost(view))
+    uneven = (
+        f"Groups of {listed(names)} differ in width from record to record; `method: no-attack-common` gives each "
+        "column one grouping for all."
+        if (names := mixed(view))
+        else None
+    )
+    kept_of_it = f"Information kept: {numbers.percent(kept)}{_weighed(view)}."
+    return said(kept_of_it, lost, _values_lost(view), one_grouping(view) or uneven)
 
 
 def _lost_most(view: RecordView) -> str | None:

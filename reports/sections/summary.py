@@ -28,6 +28,7 @@ from reports.record_view import RecordView
 from reports.sections import columns
 from reports.sections.answer import information_kept
 from reports.sections.events import withheld_rows
+from reports.sections.groupings import overlapping
 from reports.sections.overview import scope
 from reports.smallcell import HIDDEN
 from reports.statements import basis_of_amounts
@@ -192,7 +193,7 @@ def loss(view: RecordView) -> Iterator[Block]:
         ],
     )
     if biased := no_random_sample(view):
-        yield said(demanded(view, "at the amounts of section 3"), _overlapping(view), biased)
+        yield said(demanded(view, "at the amounts of section 3"), overlapping(view), biased)
     masked = f"{named(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
     withheld = [field.name for field in view.record.fields if not field.released]
     yield said(
@@ -239,21 +240,6 @@ def demanded(view: RecordView, amounts: str) -> str | None:
         "might close."
         if pays
         else None,
-    )
-
-
-def _overlapping(view: RecordView) -> str | None:
-    """Sentence on columns whose values stand in groups of several widths; None where there are none."""
-    names = []
-    for field in view.fields(Role.QUASI):
-        told = field.records_per_level if field.groups_per_level[-1] > 1 else field.records_per_level[:-1]
-        if sum(records >= view.cells.limit for records in told) > 1:
-            names.append(field.name)
-    if not names:
-        return None
-    return (
-        f"Groups of {listed(names)} overlap: a value may be in a narrow one in one record and in a wide one in another "
-        "(47 in 45-49 and in 40-59), each as narrow as the people who are alike allow."
     )
 
 

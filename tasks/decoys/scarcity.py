@@ -15,11 +15,11 @@ import numpy as np
 from tasks.decoys.planning import CopyToMark
 from tasks.generalization.setting import own_follower
 from tasks.microdata.coded import Prepared
-from tasks.request.model import Method, ReleaseRequest
+from tasks.request.model import DIVISIONS, Method, ReleaseRequest
 
 FEW = 0.2
 """Share of cells without a record below which decoys are likely to be too few, or detectable."""
-_ALL_SAFE = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.NO_ATTACK_REMAINDER})
+_ALL_SAFE = DIVISIONS - {Method.BASIC_PARTITION} | {Method.NO_ATTACK}
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,7 @@ def compose(
         "population": population,
         "size": given.answers.get(("population", "size")),
         "unknown": given.answers.get(("policy", "presence")) == "unknown",
+        "needed": any("weight" in one.terms for one in suggestions),
         "named": given.answers.get(("policy",)),
         "recipients": given.recipients,
         "lacks": [] if population is None else population.get("lacks", ()),

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from tasks.core.errors import StageFailed
+from tasks.generalization.budget.full_domain import budgeted_full_domain
 from tasks.generalization.budget.partitions import Weighed, budgeted_partition
 from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.budget.remainders import budgeted_remainder
@@ -76,7 +77,7 @@ def overlapping(table: CountIndex, method: Method) -> bool:
         return True
     if method is Method.SAFE_HARBOR:
         return not all(map(_nested, table.hierarchies, table.safe_harbor))
-    return method not in {Method.COMMON, Method.K_ANONYMITY}
+    return not METHODS[method].common
 
 
 def _nested(hierarchy: Hierarchy, extra: SafeHarborAxis) -> bool:
@@ -180,6 +181,8 @@ def _budgeted(
     if METHODS[method].remainders:
         quick, weighed = table.brief and not table.proven, Weighed(population, data, table.layers)
         found = budgeted_remainder(problem, weighed, budget, divisible=divisible(table), quick=quick)
+    elif method is Method.NO_ATTACK_COMMON:
+        found = budgeted_full_domain(problem, Weighed(population, data, table.layers), budget)
     elif divided is None:
         if budget.least_records is not None:
             raise StageFailed(

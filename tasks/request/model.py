@@ -97,7 +97,7 @@ from tasks.request.text_rules import TEXT_RULES
 _TERMS = "policy.generalization."
 LEFT_OUT = 0.02
 """Share of the records that classes of the size that a gate takes may leave out, where no term says it."""
-DIVISIONS = PARTITIONS | {Method.NO_ATTACK_REMAINDER}
+DIVISIONS = PARTITIONS | {Method.NO_ATTACK_COMMON, Method.NO_ATTACK_REMAINDER}
 """Methods that divide people into classes, whose size they can keep."""
 BUDGETED = DIVISIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
 """Methods that can keep a budget over the whole file."""

@@ -255,6 +255,7 @@ class Method(StrEnum):
     NO_ATTACK = "no-attack"
     SH_FRIENDLY = "sh-friendly"
     COMMON = "common"
+    NO_ATTACK_COMMON = "no-attack-common"
     BASIC_PARTITION = "basic-partition"
     NO_ATTACK_PARTITION = "no-attack-partition"
     NO_ATTACK_REMAINDER = "no-attack-remainder"

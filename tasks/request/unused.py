@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tasks.core.people import may_be_same_person
 from tasks.request.model import (
+    DIVISIONS,
     NUMERIC,
     PARTITIONS,
     AdversaryTerms,
@@ -30,7 +31,7 @@ _MISSED = 0.025
 _DETECTION = ("detection_intercept", "detection_slope", "max_penalties")
 _AGREED = ("detection_rate", "detection_slope", "ends_on_breach")
 _NO_GAME = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
-_NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.NO_ATTACK_REMAINDER})
+_NO_ATTACK = DIVISIONS - {Method.BASIC_PARTITION} | {Method.NO_ATTACK}
 
 
 def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:

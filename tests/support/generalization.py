@@ -1,6 +1,7 @@
 """Tables of small worlds, and every method on them in plain loops over sets of leaf labels."""
 
 from collections.abc import Callable
+from math import ceil
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from tasks.request.model import Method
 from tests.support import slow
 from tests.support.worlds import World
 
-NO_ATTACK = {Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.NO_ATTACK_REMAINDER}
+NO_ATTACK = {method for method in Method if method.value.startswith("no-attack")}
 
 
 def floor_axis(hierarchy: Hierarchy, level: int) -> SafeHarborAxis:
@@ -41,8 +42,10 @@ def slow_rule(
         weights = world.records if cell_weights == "data" else world.people
         _, released = slow.partition(world, weights, no_attack=method in NO_ATTACK)
         return lambda values: released[tuple(frozenset([value]) for value in values)]
-    if method is Method.COMMON:
-        chosen = slow.common_strategy(world)
+    if method in {Method.COMMON, Method.NO_ATTACK_COMMON}:
+        _, safest = slow.full_domain(world, ceil(world.payoffs.safe_group - 1e-9))
+        chosen = slow.common_strategy(world) if method is Method.COMMON else safest
+        assert chosen is not None
         return lambda values: slow.cell_of(world, values, chosen)
     if method is Method.SAFE_HARBOR:
         return lambda values: slow.cell_of(world, values, floors)

@@ -91,6 +91,32 @@ def common_strategy(world: World) -> tuple[int, ...]:
     return next(levels for levels, value in sums.items() if value >= best - NEAR)
 
 
+def full_domain(
+    world: World, people: int, records: int = 1, most_out: float = 0.0, floors: dict[int, float] | None = None
+) -> tuple[float, tuple[int, ...] | None]:
+    """Most that any one strategy for all keeps in sum over the records, and it; −inf and None where none is allowed.
+
+    Cells of fewer ``people`` or ``records`` are left out, at most ``most_out`` records in all; ``floors`` are the
+    least mean share of information kept, by attribute. Of equals the one that leaves out fewest, then the first.
+    """
+    best: tuple[float, int, tuple[int, ...] | None] = (-inf, 0, None)
+    for levels in strategies(world):
+        worth, out, lost = 0.0, 0, [0.0 for _ in world.rows]
+        for values, n in world.records.items():
+            cell = cell_of(world, values, levels)
+            left = count(world.people, cell) < people or count(world.records, cell) < records
+            out += n * left
+            worth += 0 if left else n * world.payoffs.benefit * kept(world, cell)
+            for axis, rows in enumerate(world.rows):
+                lost[axis] += n * (1.0 if left or len(rows) == 1 else log(len(cell[axis])) / log(len(rows)))
+        total = sum(world.records.values())
+        broken = any(lost[axis] > (1 - floor) * total + NEAR for axis, floor in (floors or {}).items())
+        better = worth > best[0] + NEAR or (worth >= best[0] - NEAR and best[2] is not None and out < best[1])
+        if not broken and out <= most_out + NEAR and better:
+            best = worth, out, levels
+    return best[0], best[2]
+
+
 def partition(world: World, weights: People, *, no_attack: bool) -> tuple[float, dict[Cell, Cell]]:
     """Best total over all recursive splits, and the released cell of every populated combination of leaves.
 

@@ -54,6 +54,7 @@ POLICIES = (
             Method.SAFE_HARBOR,
             Method.K_ANONYMITY,
             Method.COMMON,
+            Method.NO_ATTACK_COMMON,
             Method.BASIC,
             Method.NO_ATTACK,
             Method.SH_FRIENDLY,

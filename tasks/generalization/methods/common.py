@@ -134,5 +134,6 @@ COMMON = GeneralizationMethod(
     "One strategy for the whole file, the one with the greatest total payoff.",
     "Every record is generalized alike, so a released cell holds exactly the people who match it and the "
     "probability 1/n_p holds against a recipient who knows the rule.",
+    common=True,
     plain="All records are made equally coarse, as is worth most to the publisher",
 )

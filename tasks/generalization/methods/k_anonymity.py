@@ -32,5 +32,6 @@ K_ANONYMITY = GeneralizationMethod(
     "released more specifically. No demand on the file's classes bounds the probability 1/n_p by itself; only "
     "one on the people who match does.",
     stakes="none",
+    common=True,
     plain="Columns are made as coarse as the required size of groups asks",
 )

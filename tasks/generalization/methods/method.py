@@ -40,6 +40,8 @@ class GeneralizationMethod:
     """Protection against a recipient who knows it, for the report."""
     stakes: Literal["all", "loss", "none"] = "all"
     """Stakes that the choice depends on: all, all but the benefit, or none."""
+    common: bool = False
+    """Whether all records have one strategy, so that each column has one grouping."""
     per_record: bool = False
     """Whether each record has a strategy of its own, so that a recipient who knows the rule can rule out people."""
     remainders: bool = False

@@ -2,6 +2,7 @@
 
 from tasks.generalization.methods.common import COMMON
 from tasks.generalization.methods.k_anonymity import K_ANONYMITY
+from tasks.generalization.methods.no_attack_common import NO_ATTACK_COMMON
 from tasks.generalization.methods.partitions import BASIC_PARTITION, NO_ATTACK_PARTITION
 from tasks.generalization.methods.per_record import BASIC, NO_ATTACK, SH_FRIENDLY
 from tasks.generalization.methods.remainder import NO_ATTACK_REMAINDER
@@ -14,6 +15,7 @@ METHODS = {
         SAFE_HARBOR,
         K_ANONYMITY,
         COMMON,
+        NO_ATTACK_COMMON,
         BASIC,
         NO_ATTACK,
         SH_FRIENDLY,

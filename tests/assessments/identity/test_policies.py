@@ -167,6 +167,7 @@ def test_a_policy_that_cannot_be_played_says_why_and_stops_no_other(tmp_path: Pa
     assert set(reasons) == {
         "k-anonymity",
         "no-attack",
+        "no-attack-common",
         "no-attack-partition",
         "no-attack-remainder",
         "fmdp-partition",

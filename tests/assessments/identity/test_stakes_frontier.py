@@ -14,7 +14,7 @@ from tasks.request.model import Measure, Method
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 from tests.support.worlds import WITHOUT_TERMS
 
-NO_ATTACK = {Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.NO_ATTACK_REMAINDER}
+NO_ATTACK = {method for method in Method if method.value.startswith("no-attack")}
 
 
 def stakes(**terms: float) -> Change:

@@ -1,0 +1,50 @@
+"""Sentences on the groups of the quasi-identifiers: one grouping for all records, or several that overlap."""
+
+from reports import numbers
+from reports.document import listed
+from reports.methods import method_text
+from reports.record_view import RecordView
+from tasks.request.model import Role
+
+
+def one_grouping(view: RecordView) -> str | None:
+    """Sentence on the grouping of each column; None where records differ in it, or nothing is grouped."""
+    kept = []
+    for field in view.fields(Role.QUASI) if _alike(view) else ():
+        level = max((level for level, records in enumerate(field.records_per_level) if records), default=0)
+        groups = field.groups_per_level[level] if level else 0
+        if groups != 1:
+            kept.append(f"{field.name} in {numbers.integer(groups)} groups" if level else f"{field.name} as collected")
+    if not kept:
+        return None
+    return (
+        f"Each column has one grouping, the same for all records: {listed(kept)}. Counts by these groups are those of "
+        "the file as collected, without the records left out."
+    )
+
+
+def _alike(view: RecordView) -> bool:
+    """Whether all records have one strategy."""
+    game = view.risk.game
+    return method_text(game.method).common and not (game.k_anonymity and game.k_anonymity.local_recoding)
+
+
+def overlapping(view: RecordView) -> str | None:
+    """Sentence on columns whose values stand in groups of several widths; None where there are none."""
+    names = mixed(view)
+    if not names:
+        return None
+    return (
+        f"Groups of {listed(names)} overlap: a value may be in a narrow one in one record and in a wide one in another "
+        "(47 in 45-49 and in 40-59), each as narrow as the people who are alike allow."
+    )
+
+
+def mixed(view: RecordView) -> list[str]:
+    """Quasi-identifiers whose values stand in groups of several widths, as far as no small count shows."""
+    names = []
+    for field in () if _alike(view) else view.fields(Role.QUASI):
+        told = field.records_per_level if field.groups_per_level[-1] > 1 else field.records_per_level[:-1]
+        if sum(records >= view.cells.limit for records in told) > 1:
+            names.append(field.name)
+    return names
