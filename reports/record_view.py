@@ -249,10 +249,13 @@ class RecordView(FileView):
             f"classes of fewer than {numbers.integer(game.minimum_class_size)} records"
             if game.minimum_class_size > 1
             else None,
+            "groups that disclose a sensitive value" if game.disclosing_records else None,
         )
         if game.k_anonymity:
             allowed.add(game.k_anonymity.suppression_limit)
-        share = f"at most {numbers.percent(*allowed)} may be" if len(allowed) == len(which) == 1 else ""
+        share = (
+            f"at most {numbers.percent(*allowed)} may be" if len(allowed) == 1 and game.minimum_class_size == 1 else ""
+        )
         return " or ".join(which), share
 
     def fields(self, *roles: Role) -> tuple[FieldFact, ...]:

@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import save_figure
-from tasks.assessments.attribute.assessment import ValueCounts, judged_columns
 from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.expected import expected_names, expected_of_rows
 from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
@@ -29,6 +28,7 @@ from tasks.assessments.sequential.assessment import beliefs
 from tasks.assessments.singling_out.assessment import KnownTable, sampling_fraction
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
+from tasks.candidate.value_counts import ValueCounts, judged_columns
 from tasks.core.errors import StageFailed
 from tasks.core.files import Artifact, Written, WrittenTable, artifact, written
 from tasks.core.memory import return_memory

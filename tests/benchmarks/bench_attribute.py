@@ -4,7 +4,7 @@ from time import perf_counter
 
 import numpy as np
 
-from tasks.assessments.attribute.class_values import DisclosedValues, OrderedValues, disclosed_values
+from tasks.candidate.class_values import DisclosedValues, OrderedValues, disclosed_values
 from tests.benchmarks.record import Benchmark, Row
 
 _RECORDS, _FILES = 1_000, 400

@@ -5,97 +5,33 @@ in a coalition, with the same cells in all copies. Somebody who does not know th
 whose shares are means of these and never larger.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.attribute.class_values import (
-    Bools,
-    DisclosedValues,
-    Floats,
-    OrderedValues,
-    Ranks,
-    disclosed_values,
-)
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
 from tasks.candidate.candidate import Candidate
+from tasks.candidate.class_values import (
+    Bools,
+    Floats,
+)
 from tasks.candidate.coalition import Coalition, worst
-from tasks.generalization.kanonymity.classes import fold_columns
+from tasks.candidate.value_counts import ValueCounts, any_of, judged_columns, value_counts
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.coded import CodedColumn, certain_columns, sensitivities
-from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueType
-
-
-@dataclass(frozen=True)
-class ValueCounts:
-    """The classes of a file as somebody sees them, and the sensitive values of their records."""
-
-    classes: Ranks
-    """Class of each record, from 0 without gaps: alike in cells and in what is known for certain."""
-    columns: Mapping[str, OrderedValues]
-
-    @classmethod
-    def of(
-        cls,
-        seen: Ranks,
-        known: Sequence[NDArray[np.integer]],
-        columns: Mapping[str, CodedColumn],
-        rows: NDArray[np.intp],
-        missing: MissingReading = MissingReading.ANY_VALUE,
-    ) -> "ValueCounts":
-        """The table of some records: ``seen`` numbers their cells, ``known`` are codes of what is known for certain."""
-        classes, _ = fold_columns([seen, *known], len(seen))
-        values = {name: OrderedValues.of(column, rows, missing) for name, column in columns.items()}
-        return cls(classes, values)
-
-    @cached_property
-    def found(self) -> Mapping[str, DisclosedValues]:
-        """Values that the classes disclose, by column."""
-        values = sum(len(column.ends) for column in self.columns.values())
-        tests = values * int(self.classes.max(initial=0) + 1)
-        return {name: disclosed_values(self.classes, column, tests) for name, column in self.columns.items()}
-
-    @property
-    def disclosed(self) -> Bools:
-        """Whether the class of each record discloses some value of it, shape (n_records,)."""
-        return _any((one.disclosed for one in self.found.values()), len(self.classes))
-
-    def figures(self, presence: Floats) -> dict[Measure, float]:
-        """Every figure that a gate can use; ``presence`` of each class, as ``_presence`` gives it."""
-        homogeneous = (float(one.homogeneous.mean()) for one in self.found.values())
-        rises = (float((one.rises * presence).max()) for one in self.found.values())
-        return {
-            Measure.ATTRIBUTE_DISCLOSED: float(self.disclosed.mean()),
-            Measure.ATTRIBUTE_HOMOGENEOUS: max(homogeneous, default=0.0),
-            Measure.ATTRIBUTE_RISE: max(rises, default=0.0),
-        }
-
-
-def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:
-    """Sensitive columns whose values a class may disclose: all that are not known for certain anyway."""
-    weights, known = sensitivities(request), certain_columns(request)
-    return tuple(
-        name for name in request.outbound if name in weights and weights[name].attribute > 0 and name not in known
-    )
+from tasks.microdata.coded import certain_columns
+from tasks.request.model import Measure, ReleaseRequest, ValueType
 
 
 def class_table(candidate: Candidate, coalition: Coalition | None = None) -> ValueCounts:
     """The classes of a copy alone, or as a coalition sees them."""
-    request, coded, rows = candidate.request, candidate.as_masked.columns, candidate.rows
     numbers = (
         cell_numbers(candidate.generalization.cells, candidate.index.axis_sizes)
         if coalition is None
         else coalition.numbers
     )
-    known = [coded[name].codes[rows] for name in certain_columns(request)]
-    columns = {name: coded[name] for name in judged_columns(request)}
-    return ValueCounts.of(
-        numbers[candidate.prepared.tuple_of_record[rows]], known, columns, rows, request.policy.missing.sensitive
-    )
+    return value_counts(candidate.request, candidate.as_masked, numbers, candidate.rows)
 
 
 def _presence(
@@ -169,7 +105,7 @@ def disclosed_records(
     else:
         counted = {name: one.disclosed for name, one in table.found.items()}
     columns = tuple(name for name, flags in counted.items() if flags.any())
-    return _any(counted.values(), len(table.classes)), columns
+    return any_of(counted.values(), len(table.classes)), columns
 
 
 def informed_presence(candidate: Candidate, table: ValueCounts, coalition: Coalition | None) -> Floats:
@@ -182,8 +118,3 @@ def _worst(candidate: Candidate, alone: ValueCounts) -> dict[Measure, float]:
     pooled = ((one, class_table(candidate, one)) for one in candidate.coalitions)
     figures = (table.figures(informed_presence(candidate, table, one)) for one, table in pooled)
     return worst(alone.figures(informed_presence(candidate, alone, None)), figures)
-
-
-def _any(flags: Iterable[Bools], records: int) -> Bools:
-    found: Bools = np.logical_or.reduce([np.zeros(records, dtype=np.bool_), *flags])
-    return found

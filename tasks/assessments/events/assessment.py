@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.attribute.assessment import class_table, informed_presence
-from tasks.assessments.attribute.class_values import Bools, Floats, OrderedValues, Ranks
 from tasks.assessments.events.disclosed import DisclosedEvents, disclosed_events
 from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.identity.score import risk_figures
 from tasks.assessments.sequential.assessment import gate_figures, judged_belief
 from tasks.candidate.candidate import Candidate
+from tasks.candidate.class_values import Bools, Floats, OrderedValues, Ranks
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import groups
 from tasks.core.errors import ParameterError, StageFailed

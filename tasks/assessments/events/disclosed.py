@@ -1,6 +1,6 @@
 """Values of an attribute of rows that the classes of a file disclose of their persons.
 
-As of attributes of people (``tasks.assessments.attribute.class_values``), but that a person has a value if any of the
+As of attributes of people (``tasks.candidate.class_values``), but that a person has a value if any of the
 person's rows has it, and that each value is judged by itself.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.attribute.class_values import (
+from tasks.candidate.class_values import (
     Bools,
     Floats,
     OrderedValues,

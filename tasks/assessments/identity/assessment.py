@@ -48,6 +48,7 @@ class IdentityAssessment(Assessment[IdentityFact]):
             candidate.recipient,
             candidate.prepared.distinct_values,
             compare=compared_with(method) if full else (method,),
+            released=candidate.released,
         )
         known = candidate.known.get(UNCERTAINTY)
         other: dict[str, Any] = {"uncertainty": known if isinstance(known, UncertaintyFact) else None}

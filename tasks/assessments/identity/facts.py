@@ -379,6 +379,9 @@ class GameFact(Fact):
     cell_weights: str
     minimum_class_size: int
     suppressed_records: int
+    disclosing_records: int = Field(
+        default=0, description="Of these, those left out because their class discloses a sensitive value."
+    )
     outcomes: tuple[PolicyOutcome, ...]
     k_anonymity: KAnonymityFact | None = Field(default=None, description="None where the policy demands none.")
     budget: BudgetFact | None = Field(default=None, description="None where the policy limits no whole file.")

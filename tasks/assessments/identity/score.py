@@ -151,11 +151,13 @@ def score(
     distinct_values: Mapping[str, int],
     *,
     compare: Sequence[Method] = tuple(Method),
+    released: NDArray[np.bool_] | None = None,
 ) -> Score:
     """Score a generalization for one recipient.
 
     ``distinct_values`` are the numbers of distinct values of each column of the microdata; ``compare`` the methods to
-    report beside the chosen one, of which those that leave a record without a strategy are omitted.
+    report beside the chosen one, of which those that leave a record without a strategy are omitted; ``released`` the
+    tuples whose records leave, by the policy's terms where not given.
 
     Raises StageFailed if nothing is left to release, or a copy goes without more than a budget or k-anonymity allows.
     """
@@ -163,7 +165,8 @@ def score(
     payoffs, game = (
         one(request, recipient, people, from_below=table.from_below) for one in (own_follower, follower_of)
     )
-    kept = released_tuples(table, generalization, policy.generalization.minimum_class_size)
+    by_size = released_tuples(table, generalization, policy.generalization.minimum_class_size)
+    kept = by_size if released is None else released
     residual = residual_risk(table, generalization, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
     coalitions = coalitions_of(table, generalization, kept, request, recipient)
     records = table.data.counts
@@ -186,6 +189,7 @@ def score(
             cell_weights=policy.generalization.cell_weights,
             minimum_class_size=policy.generalization.minimum_class_size,
             suppressed_records=int(records[~kept].sum()),
+            disclosing_records=int(records[by_size & ~kept].sum()),
             outcomes=compare_methods(
                 table,
                 generalization,

@@ -127,7 +127,7 @@ class Candidates:
         bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
         self._most_games = max(_FEWEST_GAMES, memory // max(1, bytes_each))
         self._asked = set[Key]()
-        self._last: tuple[Candidate, int] | None = None
+        self._last: tuple[Candidate, tuple[Any, ...]] | None = None
         """The last copy made, and its minimum class size: which tuples are released depends on that alone."""
         self._games: OrderedDict[Key, Generalization | StageFailed] = OrderedDict()
         self._alike: dict[Key, Key] = {}
@@ -191,11 +191,11 @@ class Candidates:
         )
         if request.dated:
             made = made.with_dates(self.dates_for(request, recipient))
-        last, size = self._last, request.policy.generalization.minimum_class_size
-        if last and last[0].generalization is generalization and last[1] == size:
+        last, of_release = self._last, (request.policy, request.attributes, request.masking)
+        if last and last[0].generalization is generalization and last[1] == of_release:
             alike = vars(last[0])
             vars(made).update({name: alike[name] for name in ("released", "digest") if name in alike})
-        self._last = made, size
+        self._last = made, of_release
         pooled = pooled_key(made)
         if pooled:
             key = (made.digest, *pooled)

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tasks.assessments.assessment import Effort
 from tasks.assessments.attribute.assessment import class_table, disclosed_records
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
-from tasks.assessments.registry import ATTRIBUTE
+from tasks.assessments.registry import ATTRIBUTE, IDENTITY
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.microdata.coded import certain_columns
 from tasks.microdata.prepared import prepare
@@ -149,3 +150,20 @@ def test_masked_numbers_are_judged_as_released(tmp_path: Path) -> None:
     rows = pd.DataFrame({"class": table.classes, "income": masked.masked.masked[masked.rows, 0]})
     plainly = disclosed(rows, ["income"], frozenset({"income"}))["income"]
     assert table.disclosed.tolist() == plainly["disclosed"].tolist()
+
+
+@pytest.mark.parametrize(("allowed", "left_out"), [(0.17, 30), (0.16, 0)])
+def test_a_class_that_discloses_is_left_out_where_as_many_records_may_be(
+    tmp_path: Path, allowed: float, left_out: int
+) -> None:
+    """30 of 180 records, a share of 0.167, are in it; without a gate on what classes disclose all are released."""
+    terms = changed("policy", "generalization", "k_anonymity", to={"k": 2, "suppression_limit": allowed})
+    measures = (Measure.TRANSPARENT_MAXIMUM, Measure.ATTRIBUTE_DISCLOSED)
+    gates = [{"measure": measure.value, "at_most": 0, "because": "A test."} for measure in measures]
+    gated = candidate(request(tmp_path, terms, changed("policy", "gates", to=gates), diagnoses=SHARED))
+    assert int(gated.index.data.counts[~gated.released].sum()) == left_out
+    assert ATTRIBUTE.assess(gated).measures[Measure.ATTRIBUTE_DISCLOSED] == pytest.approx((30 - left_out) / 180)
+    game = IDENTITY.assess(gated, Effort.OWN).fact.risk.game
+    assert (game.disclosing_records, game.suppressed_records) == (left_out, left_out)
+    free = candidate(request(tmp_path, terms, changed("policy", "gates", to=gates[:1]), diagnoses=SHARED))
+    assert free.released.all()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.attribute.assessment import ValueCounts
-from tasks.assessments.attribute.class_values import CHANCE, OrderedValues, disclosed_values
+from tasks.candidate.class_values import CHANCE, OrderedValues, disclosed_values
+from tasks.candidate.value_counts import ValueCounts
 from tasks.microdata.coded import code_column
 from tasks.request.model import MissingReading, SensitivityWeights, ValueType
 from tests.reference.plain_disclosure import disclosed, expected_homogeneous

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tasks.assessments.attribute.class_values import OrderedValues, disclosed_values
 from tasks.assessments.events.disclosed import DisclosedEvents, disclosed_events
+from tasks.candidate.class_values import OrderedValues, disclosed_values
 from tasks.microdata.coded import code_column
 from tasks.request.model import MissingReading, SensitivityWeights, ValueType
 from tests.reference.plain_disclosure import near, width_of

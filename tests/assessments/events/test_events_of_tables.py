@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.assessments.attribute.class_values import OrderedValues
 from tasks.assessments.events.assessment import EventValues
 from tasks.assessments.events.disclosed import disclosed_events
+from tasks.candidate.class_values import OrderedValues
 from tasks.generalization.known_rows import WithheldTables, known_events, withheld_rows
 from tasks.microdata.joined import joined
 from tasks.microdata.prepared import prepare
