@@ -136,6 +136,11 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
         ways += _masked(known)
     if ways:
         yield f"Or, in place of withholding: {'; '.join(ways)}."
+    if Measure.ATTRIBUTE_DISCLOSED in ids and (secrets := causes["a class shares values"]):
+        yield (
+            f"Where the study asks how {', '.join(secrets)} depends on columns that others know, groups disclose it by "
+            "the nature of the study: only the policy's owner can allow that (its gate attribute.disclosed_share)."
+        )
 
 
 def _in_groups(record: DecisionRecord, names: Sequence[str], every: Sequence[str]) -> str:

@@ -130,6 +130,15 @@ def test_every_measure_of_an_assessment_has_its_remedy(assessment: str, begins: 
         assert sentence.startswith(begins)
 
 
+def test_a_study_of_what_a_gate_forbids_is_for_the_owner_of_the_policy() -> None:
+    record = _closed(records.blocked(), Measure.ATTRIBUTE_DISCLOSED)
+    told = {"columns": [{"column": "death", "disclosed_records": 30}, {"column": "kappa", "disclosed_records": 0}]}
+    withhold, ask = remedies(records.changed(record, further={"attribute": told}))
+    assert withhold.startswith("Withhold death (role: withheld) to open all closed gates.")
+    assert ask.startswith("Where the study asks how death depends on columns that others know")
+    assert "only the policy's owner" in ask
+
+
 def test_one_change_takes_back_all_columns_that_close_gates_and_says_why_each_does() -> None:
     record = _closed(records.blocked(), "linkage.masked_share", "columns.unplaced")
     first, second, *_ = _beside(record)

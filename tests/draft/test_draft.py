@@ -33,7 +33,7 @@ from tasks.microdata.build import from_dates, from_intervals, from_prefixes, rea
 from tasks.request.document import Location
 from tasks.request.file_form import FileForm
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PatternName, Policy, Role, SafeHarborRule, ValueType
+from tasks.request.model import Method, PatternName, Policy, Role, SafeHarborRule, ValueType
 from tasks.validation.values import encode
 from tests.support.drafted import draft_request, filled
 from tests.support.examples import examples
@@ -84,6 +84,22 @@ def loaded(draft: Draft, folder: Path) -> LoadedRequest:
     path = folder / "request.yaml"
     path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
     return load_request(path)
+
+
+def test_columns_that_the_study_needs_have_one_grouping(clinic: pd.DataFrame, tmp_path: Path) -> None:
+    file, needed = (
+        profile_file(Source("data.csv", clinic)),
+        Stated(roles={"age": Role.QUASI}, needed=frozenset({"age"})),
+    )
+    folders = tmp_path / "needed", tmp_path / "plain"
+    requests = []
+    for folder, stated in zip(folders, (needed, Stated()), strict=True):
+        folder.mkdir()
+        requests.append(loaded(draft_file(file, None, stated), folder).request)
+    first, second = requests
+    assert first.policy.generalization.method is Method.NO_ATTACK_COMMON
+    assert {name for name in first.quasi_identifiers if first.attributes[name].weight == 10} == {"age"}
+    assert second.policy.generalization.method is Method.NO_ATTACK_REMAINDER
 
 
 def test_separation_by_hand() -> None:

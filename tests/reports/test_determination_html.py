@@ -13,6 +13,7 @@ from reports.record_view import RecordView
 from reports.sections.answer import answer, usefulness
 from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
+from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import DecoyFact
@@ -575,6 +576,31 @@ def test_groups_that_overlap_are_explained_where_records_have_values_of_several_
     assert "Groups of age overlap" in told(records.ROWS - 500, 500)
     assert "overlap" not in told(records.ROWS)
     assert "overlap" not in told(records.ROWS - 3, 3), "fewer than the small-cell limit have the other width"
+
+
+def test_one_grouping_of_all_records_is_told_by_its_groups() -> None:
+    """A value that two levels share, as a missing one, is named at the lower: the others are at the higher."""
+    record = records.approved()
+    game = record.risk.game.model_copy(update={"method": "no-attack-common"})  # type: ignore[union-attr]
+    risk = record.risk.model_copy(update={"game": game})  # type: ignore[union-attr]
+
+    def at(one: FieldFact) -> FieldFact:
+        top = len(one.records_per_level) - 1
+        counts = [0] * top + [records.ROWS]
+        if one.name == "age":
+            counts = [3, records.ROWS - 3, *[0] * (top - 1)]
+        return one.model_copy(update={"records_per_level": tuple(counts)}) if one.role == "quasi-identifier" else one
+
+    fields = tuple(map(at, record.fields))
+    (age,) = (one for one in fields if one.name == "age")
+    changed = records.changed(record, risk=risk, fields=fields)
+    told = usefulness(RecordView(changed))
+    assert told is not None
+    assert f"the same for all records: age in {age.groups_per_level[1]} groups." in told
+    assert "no-attack-common" not in told
+    mixed = usefulness(RecordView(records.changed(record, fields=fields)))
+    assert mixed is not None
+    assert "one grouping, the same" not in mixed
 
 
 def test_every_method_is_told_in_plain_words_before_its_title() -> None:
