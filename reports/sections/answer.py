@@ -48,8 +48,7 @@ def answer(view: RecordView) -> Paragraph:
             _unknowable(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
             _lost_most(view),
-            _values_lost(view),
-            one_grouping(view),
+            one_grouping(view) or _values_lost(view),
             f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
             "assumptions of section 5.",
         ),
@@ -182,7 +181,7 @@ def usefulness(view: RecordView) -> str | None:
         else None
     )
     kept_of_it = f"Information kept: {numbers.percent(kept)}{_weighed(view)}."
-    return said(kept_of_it, lost, _values_lost(view), one_grouping(view) or uneven)
+    return said(kept_of_it, lost, one_grouping(view) or said(_values_lost(view), uneven))
 
 
 def _lost_most(view: RecordView) -> str | None:

@@ -10,20 +10,21 @@ from tasks.request.model import Role
 def one_grouping(view: RecordView) -> str | None:
     """Sentence on the grouping of each column; None where records differ in it, or nothing is grouped."""
     kept = []
-    for field in view.fields(Role.QUASI) if _alike(view) else ():
+    for field in view.fields(Role.QUASI) if is_alike(view) else ():
         level = max((level for level, records in enumerate(field.records_per_level) if records), default=0)
         groups = field.groups_per_level[level] if level else 0
         if groups != 1:
             kept.append(f"{field.name} in {numbers.integer(groups)} groups" if level else f"{field.name} as collected")
     if not kept:
         return None
+    without = "" if view.released == view.rows_in else ", without the records left out"
     return (
         f"Each column has one grouping, the same for all records: {listed(kept)}. Counts by these groups are those of "
-        "the file as collected, without the records left out."
+        f"the file as collected{without}."
     )
 
 
-def _alike(view: RecordView) -> bool:
+def is_alike(view: RecordView) -> bool:
     """Whether all records have one strategy."""
     game = view.risk.game
     return method_text(game.method).common and not (game.k_anonymity and game.k_anonymity.local_recoding)
@@ -43,7 +44,7 @@ def overlapping(view: RecordView) -> str | None:
 def mixed(view: RecordView) -> list[str]:
     """Quasi-identifiers whose values stand in groups of several widths, as far as no small count shows."""
     names = []
-    for field in () if _alike(view) else view.fields(Role.QUASI):
+    for field in () if is_alike(view) else view.fields(Role.QUASI):
         told = field.records_per_level if field.groups_per_level[-1] > 1 else field.records_per_level[:-1]
         if sum(records >= view.cells.limit for records in told) > 1:
             names.append(field.name)

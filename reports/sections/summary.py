@@ -28,7 +28,7 @@ from reports.record_view import RecordView
 from reports.sections import columns
 from reports.sections.answer import information_kept
 from reports.sections.events import withheld_rows
-from reports.sections.groupings import overlapping
+from reports.sections.groupings import is_alike, overlapping
 from reports.sections.overview import scope
 from reports.smallcell import HIDDEN
 from reports.statements import basis_of_amounts
@@ -192,8 +192,8 @@ def loss(view: RecordView) -> Iterator[Block]:
             ),
         ],
     )
-    if biased := no_random_sample(view):
-        yield said(demanded(view, "at the amounts of section 3"), overlapping(view), biased)
+    if _most_specific(view) < 1:
+        yield said(demanded(view, "at the amounts of section 3"), overlapping(view), no_random_sample(view))
     masked = f"{named(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
     withheld = [field.name for field in view.record.fields if not field.released]
     yield said(
@@ -256,9 +256,8 @@ def _of_rows(view: RecordView) -> str | None:
 
 
 def no_random_sample(view: RecordView) -> str | None:
-    """Sentence on what is computed from the values that are kept alone; None where every value is."""
-    chosen = next(one for one in view.risk.game.outcomes if one.chosen)
-    if chosen.most_specific_share == 1:
+    """Sentence on what is computed from the values that are kept alone; None where all records keep them alike."""
+    if _most_specific(view) == 1 or is_alike(view):
         return None
     return (
         "Rare values are given in groups or withheld (“*”) before others, so that the records that keep theirs are no "
@@ -266,10 +265,15 @@ def no_random_sample(view: RecordView) -> str | None:
     )
 
 
+def _most_specific(view: RecordView) -> float:
+    """Share of the records that keep all values."""
+    return next(one for one in view.risk.game.outcomes if one.chosen).most_specific_share
+
+
 def _exact(view: RecordView, name: str | None) -> str:
     """Share of records that keep the value of a quasi-identifier, or of all of them."""
     if name is None:
-        return view.share_in(next(one for one in view.risk.game.outcomes if one.chosen).most_specific_share)
+        return view.share_in(_most_specific(view))
     field = next(field for field in view.fields(Role.QUASI) if field.name == name)
     if not field.records_per_level:
         return DASH
