@@ -239,7 +239,7 @@ def _explanation(
 ) -> Explained:
     who = record.recipient.id
     decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
-    most = candidates.games_solved + max(_SEARCH_WORK // candidates.game_size, _FEWEST_GAMES)
+    most = candidates.games_solved + max(_SEARCH_WORK // candidates.index.game_size, _FEWEST_GAMES)
     found = explain_decision(
         request,
         request.recipient(who),

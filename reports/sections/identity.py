@@ -13,6 +13,7 @@ from reports.smallcell import SmallCellRule
 from tasks.assessments.identity.facts import EstimateFact, SampleFact
 from tasks.core.fact import Bin
 
+_NOT_COMPARED = " Methods that choose for each record would take long to compare, and are left out."
 _NONE = "none set"
 
 
@@ -237,6 +238,7 @@ def transparency(view: RecordView) -> Iterator[Block]:
         "re-identifications 21r",
         rows_by_method,
     )
+    by_record = any(method_text(one.method).per_record for one in game.outcomes)
     left = ", before suppression" if game.suppressed_records else ""
     if game.k_anonymity or game.budget:
         left = (
@@ -246,7 +248,7 @@ def transparency(view: RecordView) -> Iterator[Block]:
     yield Paragraph(
         text(
             "The payoffs are the game's own, computed with the naive 1/n_p; all figures of this table are over the "
-            f"records that came in{left}."
+            f"records that came in{left}.{'' if by_record else _NOT_COMPARED}"
         ),
         "note",
     )

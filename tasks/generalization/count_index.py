@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,11 @@ class CountIndex:
             hierarchy.axis_labels + axis.extra_labels
             for hierarchy, axis in zip(self.hierarchies, self.safe_harbor, strict=True)
         )
+
+    @property
+    def game_size(self) -> int:
+        """Distinct tuples of the population, times strategies."""
+        return len(self.population) * prod(tree.n_levels for tree in self.hierarchies)
 
     @property
     def cube_cells(self) -> int:

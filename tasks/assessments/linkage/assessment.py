@@ -177,7 +177,8 @@ class LinkageAssessment(Assessment[LinkageFact]):
         """Attack a candidate; people and samples are drawn from its randomness."""
         generator = candidate.randomness(f"record linkage {candidate.recipient.id}")
         method = candidate.generalization.method
-        methods = compared_with(method) if effort is Effort.FULL else (method,)
+        full = effort is Effort.FULL
+        methods = compared_with(method, candidate.index.game_size) if full else (method,)
         fact = attack(candidate, generator, methods=methods)
         return Finding(fact, gate_figures(fact))
 

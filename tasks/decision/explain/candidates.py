@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
-from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -140,15 +139,10 @@ class Candidates:
         """With the games solved so far, without the copies made: another process makes its own."""
         return vars(self) | {"_last": None, "_coalitions": {}}
 
-    @cached_property
-    def game_size(self) -> int:
-        """Distinct tuples of the population, times strategies."""
-        return len(self.index.population) * prod(tree.n_levels for tree in self.index.hierarchies)
-
     @property
     def is_large(self) -> bool:
         """Whether a game takes long to solve."""
-        return self.game_size > _LARGE
+        return self.index.game_size > _LARGE
 
     @cached_property
     def _brief(self) -> CountIndex:

@@ -46,7 +46,7 @@ from tasks.decision.explain.result import (
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, never
 from tasks.decision.gates import EARLIER_COPIES, VALIDATION_PASSED
 from tasks.decision.record import GateResult, Verdict
-from tasks.generalization.methods.registry import METHODS
+from tasks.generalization.methods.registry import METHODS, MOST_BY_RECORD
 from tasks.request.model import BUDGETED, DIVISIONS, Measure, Method, Recipient, ReleaseRequest
 
 _Result = TypeVar("_Result")
@@ -67,8 +67,6 @@ _BY_EARLIER_COPIES = (
     "Gates judge this copy together with earlier copies in the same hand, so that the effect of a change of terms on "
     "this copy alone does not determine the verdict."
 )
-_MOST_BY_RECORD = 2**25
-"""Distinct tuples of the population, times strategies, up to which methods that choose for each record are tried."""
 _TOO_MANY_STRATEGIES = (
     "Not tried: it chooses for each record among all levels of all columns, which takes minutes here."
 )
@@ -356,7 +354,7 @@ def _switches(trial: Trial) -> tuple[list[Switch], list[NoFlip]]:
     # The last methods lose least, and the work that attacks may take is bounded.
     for method in (one for one in reversed(Method) if one in possible):
         why = _TOO_MANY_STRATEGIES
-        if not METHODS[method].per_record or trial.candidates.game_size <= _MOST_BY_RECORD:
+        if not METHODS[method].per_record or trial.candidates.index.game_size <= MOST_BY_RECORD:
             try:
                 switches.append(_switch(trial, method))
                 continue

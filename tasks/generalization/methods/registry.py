@@ -26,9 +26,17 @@ METHODS = {
 }
 
 
-def compared_with(chosen: Method) -> tuple[Method, ...]:
-    """Methods that a release is compared with: all but remainder classes, whose search takes as long as all others.
+MOST_BY_RECORD = 2**25
+"""Distinct tuples, times strategies, up to which methods that choose for each record are tried beside a request's."""
 
-    ``assess game`` compares those as well.
+
+def compared_with(chosen: Method, game_size: int) -> tuple[Method, ...]:
+    """Methods that a release with a game of some size is compared with.
+
+    Remainder classes, whose search takes as long as all others, are not, nor methods that choose for each record among
+    very many strategies; ``assess game`` compares those as well.
     """
-    return tuple(method for method in Method if method is chosen or method is not Method.NO_ATTACK_REMAINDER)
+    slow = {Method.NO_ATTACK_REMAINDER}
+    if game_size > MOST_BY_RECORD:
+        slow |= {name for name, method in METHODS.items() if method.per_record}
+    return tuple(method for method in Method if method is chosen or method not in slow)
