@@ -50,9 +50,9 @@ def assumed(population: PopulationFact) -> str:
         "which are no more than those of the population; a class that tells none of them is counted in the table. The "
         f"file holds {fraction} as many records as the table has people, and its subjects are assumed to belong to "
         "that population.",
-        PopulationBasis.FILE: f"The file is taken to hold everybody of the population ({named}), and others to know "
-        f"that: only its {people} people are counted. If the population has more, each group of people who are alike (class) "
-        "has as many people or more, and a single attempt is no riskier than stated.",
+        PopulationBasis.FILE: f"The file is taken to hold everybody of the population ({named}), and others to "
+        f"know that: only its {people} people are counted. If the population has more, each group of people who are "
+        "alike (class) has as many people or more, and a single attempt is no riskier than stated.",
         PopulationBasis.SAMPLE: f"The file is taken to be a simple random sample of {fraction} of the "
         f"{numbers.integer(population.size or 0)} people of the population ({named}), each person once. Estimated "
         "risks rest on that: they may be too low where people were chosen otherwise, or the population is smaller. "

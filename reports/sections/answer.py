@@ -119,11 +119,10 @@ def _singled_out(view: RecordView) -> str | None:
     row = view.gate(Measure.SINGLED_OUT, Measure.SINGLED_OUT_POPULATION)
     if row is None or row.gate.measured is None:
         return None
-    where = "in the file" if row.gate.id == Measure.SINGLED_OUT else "in the population, by an estimate"
-    return (
-        f"By a few columns that may be known, {row.measured} of the records are singled out (alone with their values) "
-        f"{where}; the policy allows {row.asked}."
-    )
+    share = f"{row.measured} of the records in the file"
+    if row.gate.id != Measure.SINGLED_OUT:
+        share = f"an estimated {row.measured} of the records in the population"
+    return f"A few columns that may be known single out {share}; the policy allows {row.asked}."
 
 
 def _masked(view: RecordView) -> str | None:
@@ -131,8 +130,7 @@ def _masked(view: RecordView) -> str | None:
     done = [f"{named(fact.attributes)} ({masking_method(fact.method).plain})" for fact in view.masking]
     if not done:
         return None
-    verb = "is" if len(view.masked) == 1 else "are"
-    return f"Not as collected {verb} {listed(done)}: single values are changed (masked)."
+    return f"Values are changed (masked) of {listed(done)}."
 
 
 def _unknowable(view: RecordView) -> str | None:
@@ -250,11 +248,9 @@ def _values_lost(view: RecordView) -> str | None:
     if not lost:
         return None
     values = listed(f"{plural(number, 'value')} of {name}" for name, number in lost.items())
-    rest = (
-        "is in no released record, so this group"
-        if sum(lost.values()) == 1
-        else "are in no released record, so these groups"
-    )
+    rest = "is in no released record by itself, so this group"
+    if sum(lost.values()) > 1:
+        rest = "are in no released record by themselves, so these groups"
     return f"{sentence_start(values)} {rest} cannot be compared."
 
 

@@ -139,7 +139,7 @@ def statement(view: RecordView) -> Iterator[Block]:
         "person can be picked out (singling out), found in other data (linkability) or learnt about (inference)"
     )
     policy_fixes = (
-        "Where that Rule does not apply to the data, it is the yardstick that the policy has chosen"
+        "Where the Privacy Rule does not apply to the data, it is the yardstick that the policy has chosen"
         f"{criteria if record.risk else ''}. The Rule does not fix what “very small” means; the organization has fixed "
         "it in its policy: section 3 has the figures beside its thresholds, section E8 of the evidence their "
         "precedents."

@@ -87,7 +87,7 @@ class RankSwapping(Swapping):
 
     name = MaskingName.RANK_SWAPPING
     title = "Rank swapping"
-    plain = "values exchanged between records of about the same rank"
+    plain = "exchanged between records of about the same rank"
     derived = (
         "each value stays within k ranks of its own, so that the masked records that may be a person's are those "
         "within k ranks on every swapped attribute at once"
@@ -146,7 +146,7 @@ class BucketSwapping(Swapping):
 
     name = MaskingName.BUCKET_SWAPPING
     title = "Rank swapping, p-buckets"
-    plain = "values exchanged between records of about the same rank"
+    plain = "exchanged between records of about the same rank"
     derived = "how likely a value moves from one bucket of ranks to another; no rank is ruled out"
     strengths = Strengths((2, 5, 10, 20, 50, 100), 1.0, 1e6, whole=True, stronger_below=True)
 
@@ -205,7 +205,7 @@ class DistributionSwapping(Swapping):
 
     name = MaskingName.DISTRIBUTION_SWAPPING
     title = "Rank swapping, p-distribution"
-    plain = "values exchanged between records of about the same rank"
+    plain = "exchanged between records of about the same rank"
     derived = "how likely a value moves by how many ranks; no rank is ruled out"
     strengths = PERCENT
 

@@ -75,6 +75,37 @@ def test_what_the_officers_have_not_enrolled_is_refused(world: World) -> None:
     assert written(world.workspace) == before
 
 
+def test_whoever_has_the_data_may_try_a_policy_that_is_not_enrolled(world: World, releasegate: Any) -> None:
+    world.enrol(lambda: NOW)
+    before = written(world.workspace)
+    gates = [{"measure": "transparent.maximum_risk", "at_most": 0.0001, "because": "a stricter policy"}]
+    world.ask(policy={"gates": gates})
+    made = dry(world, any_policy=True)
+    (record,) = made.recalled.records
+    assert record.decision is Verdict.BLOCKED
+    assert record.policy.enrolled is None
+    (note,) = made.notes
+    assert "is enrolled with other terms, and a release is refused until an officer enrols this one" in note
+    told = releasegate("release", world.request, "--dry-run", "--workspace", world.workspace.root)
+    assert told.code == 3
+    assert told.out.startswith("WOULD BE BLOCKED  university")
+    assert "Judged by the policy as written" in told.err
+    refused = releasegate("release", world.request, "--workspace", world.workspace.root)
+    assert refused.code == 2
+    assert "the policy is not the one that is enrolled" in refused.err
+    world.ask(policy={"version": "2"})
+    (note,) = dry(world, any_policy=True).notes
+    assert "/2 is not enrolled, and a release is refused until an officer enrols this one with" in note
+    assert written(world.workspace) == before
+
+
+def test_a_population_that_is_not_enrolled_is_refused_whatever_the_policy(world: World) -> None:
+    world.enrol(lambda: NOW)
+    world.ask(population={"source": "another source"})
+    with pytest.raises(BadInput, match="not described as it was enrolled"):
+        dry(world, any_policy=True)
+
+
 def test_decoys_and_crosswalks_of_a_dry_run_are_gone_with_it(tmp_path: Path) -> None:
     world = make_decoyed_world(tmp_path / "world")
     world.enrol(lambda: NOW)
