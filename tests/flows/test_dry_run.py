@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from flows.cli.dry_run import shown_dry_run
 from flows.dry_run import DryRun, dry_run
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput
@@ -75,28 +76,32 @@ def test_what_the_officers_have_not_enrolled_is_refused(world: World) -> None:
     assert written(world.workspace) == before
 
 
-def test_whoever_has_the_data_may_try_a_policy_that_is_not_enrolled(world: World, releasegate: Any) -> None:
+def test_whoever_has_the_data_may_try_a_policy_that_is_not_enrolled(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.ask(policy={"version": "1"})
     world.enrol(lambda: NOW)
     before = written(world.workspace)
     gates = [{"measure": "transparent.maximum_risk", "at_most": 0.0001, "because": "a stricter policy"}]
-    world.ask(policy={"gates": gates})
+    world.ask(policy={"version": "1", "gates": gates})
     made = dry(world, any_policy=True)
     (record,) = made.recalled.records
     assert record.decision is Verdict.BLOCKED
     assert record.policy.enrolled is None
     (note,) = made.notes
     assert "is enrolled with other terms, and a release is refused until an officer enrols this one" in note
-    told = releasegate("release", world.request, "--dry-run", "--workspace", world.workspace.root)
-    assert told.code == 3
+    assert written(world.workspace) == before
+    assert shown_dry_run(world.request, world.workspace.root, [], as_json=False) == 3
+    told = capsys.readouterr()
     assert told.out.startswith("WOULD BE BLOCKED  university")
-    assert "Judged by the policy as written" in told.err
-    refused = releasegate("release", world.request, "--workspace", world.workspace.root)
-    assert refused.code == 2
-    assert "the policy is not the one that is enrolled" in refused.err
+    assert "note: Judged by the policy as written: standard/1 is enrolled with other terms" in " ".join(
+        told.err.split()
+    )
+    with pytest.raises(BadInput, match="the policy is not the one that is enrolled"):
+        dry(world)
     world.ask(policy={"version": "2"})
     (note,) = dry(world, any_policy=True).notes
     assert "/2 is not enrolled, and a release is refused until an officer enrols this one with" in note
-    assert written(world.workspace) == before
 
 
 def test_a_population_that_is_not_enrolled_is_refused_whatever_the_policy(world: World) -> None:
