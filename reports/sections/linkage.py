@@ -118,10 +118,10 @@ def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
     yield (
         f"How many people would be re-identified by {intruder(view, fact)} (Torra 2016)? The intruder "
         f"holds everybody's values of {', '.join(fact.known)} as collected, and looks in the "
-        f"{view.people_out(fact.records)} released records for each person's own; a tie counts in parts. A recipient "
-        "is likely to hold less, so that the shares are meant as upper bounds. An uninformed attack uses the released "
-        "file alone, an informed one also the rule of generalization, the maskings and their parameters, and neither "
-        "what was drawn at random."
+        f"{view.people_out(fact.records).replace('>', 'more than ')} released records for each person's own; a tie "
+        "counts in parts. A recipient is likely to hold less, so that the shares are meant as upper bounds. An "
+        "uninformed attack uses the released file alone, an informed one also the rule of generalization, the maskings "
+        "and their parameters, and neither what was drawn at random."
     )
     further = {name for one in fact.attacks for name in one.attributes} - set(fact.known)
     yield said(
@@ -239,8 +239,15 @@ def _summary(view: FileView, fact: LinkageFact) -> str:
     )
     if all(one.mark == GUESSING for one in texts.values()):
         return f"{links} None of these is better than guessing, so that they say nothing about how safe the file is."
+    without = [one for one in fact.attacks if one.knows == "uninformed"]
+    most = max(without, key=lambda one: one.figure.share, default=None)
+    judged = found["uninformed"]
     return said(
         links,
+        f"Another without the method links {link_text(most.figure, view.cells).share}; the strongest is so by the most "
+        "that it may link, as gates judge it: the upper end of its interval, or the people that it was learned from."
+        if most and judged and most.figure.share > judged.figure.share
+        else None,
         "No attack with knowledge of the method was stronger than the best without it."
         if found["uninformed"] == found["informed"]
         else None,

@@ -41,7 +41,7 @@ def test_few_records_left_out_do_not_follow_from_the_people_attacked(number: int
     """32,561 came in: any figure of those that left would tell the rest."""
     shown = texts.seen(evidence_html(few_left_out(number)))
     assert "all, >32,550" in shown
-    assert "looks in the >32,550 released records" in shown
+    assert "looks in the more than 32,550 released records" in shown
     assert f"{records.ROWS - number:,}" not in shown
     assert f"all, {records.ROWS - 11:,}" in texts.seen(evidence_html(few_left_out(11)))
 
@@ -157,6 +157,17 @@ def test_a_journalist_who_is_as_likely_to_find_somebody_as_a_prosecutor_is_expla
     assert (row in page(alike, "judged")) is (why is not None)
     assert (note in page(alike, "risk")) is (why is not None)
     assert "the same, since" not in page(apart, "judged")
+
+
+def test_the_strongest_attack_is_explained_where_another_links_more() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    fact = record.risk.linkage
+    assert fact is not None
+    weakest = min((one for one in fact.attacks if one.knows == "uninformed"), key=lambda one: one.figure.share)
+    other = fact.model_copy(update={"strongest_uninformed": weakest.id})
+    assert "the strongest is so by the most that it may link" in page(with_risk(record, linkage=other), "linkage")
+    assert "the strongest is so" not in page(record, "linkage")
 
 
 def test_links_beside_a_gate_that_finds_none_are_told_apart() -> None:
