@@ -1,7 +1,8 @@
 """A dry run of a request: what the gate would decide on it now. Nothing is recorded, reported or delivered.
 
 The enrolments of the workspace and earlier copies in the same hand count as they do for a release. Where nothing is
-enrolled yet, the request's own policy, population and people do, in a workspace that ends with the dry run.
+enrolled yet, the request's own policy, population and people do, in a workspace that ends with the dry run. Whoever has
+the data may try a policy that is not enrolled, which a release refuses.
 """
 
 import shutil
@@ -48,6 +49,8 @@ class DryRun:
     """The request and the records, as if they were decided; the bundle is the request itself."""
     workspace: Workspace
     """The workspace whose key was used; one that ends with the dry run where nothing was enrolled."""
+    notes: tuple[str, ...] = ()
+    """A sentence on the policy where it is not the enrolled one."""
 
 
 @contextmanager
@@ -58,12 +61,15 @@ def dry_run(
     *,
     clock: Clock = utc_now,
     handed_in_by: str | None = None,
+    any_policy: bool = False,
     workers: Callable[[Path], AbstractContextManager[Workers]] = working,
 ) -> Iterator[DryRun]:
     """Run the gate on a request, and hold the key that was used for as long as the block runs.
 
     Takes what ``flows.gate.run_release`` takes, and raises as it does, but writes no ledger entry. `handed_in_by` is
-    the login where the request came from, if that is not the present one; `workers` makes the processes that work,
+    the login where the request came from, if that is not the present one; `any_policy` also judges
+    by a policy that is not enrolled, whose small-cell limit may be any, so only for whoever can read the data;
+    `workers` makes the processes that work,
     from the private folder of a workspace.
     """
     clock, real = SteadyClock(clock), Workspace(workspace_root.resolve())
@@ -73,14 +79,15 @@ def dry_run(
             inputs = read_inputs(loaded)
             now = named(ledger, release_id(loaded, inputs, code_fact()), loaded.request, utc_day(clock()))
             directory = Directory.of(ledger)
-            check_enrolled(directory, loaded, inputs)
-            call = GateCall(workspace, ledger, loaded, inputs, now, clock)
+            enrolled = check_enrolled(directory, loaded, inputs, any_policy=any_policy)
+            call = GateCall(workspace, ledger, loaded, inputs, now, clock, any_policy)
             if now.is_new:
                 check_overrides(call)
             people = involved(directory, loaded.request, handed_in_by or actor())
             terms, _ = terms_of(call, people, clock())
             records = _records(call, terms, folder / "run", workers)
-            yield DryRun(Recalled(now.release_id, loaded.path, records, loaded, edited=False), workspace)
+            recalled = Recalled(now.release_id, loaded.path, records, loaded, edited=False)
+            yield DryRun(recalled, workspace, () if "policy" in enrolled else (_not_enrolled(directory, loaded),))
 
 
 @contextmanager
@@ -95,6 +102,17 @@ def _register(real: Workspace, folder: Path, loaded: LoadedRequest, clock: Clock
     with Ledger.open(scratch.ledger, create=True, clock=clock) as ledger:
         first_enrolment(scratch, ledger, items_of(scratch, loaded), clock)
         yield scratch, ledger
+
+
+def _not_enrolled(directory: Directory, loaded: LoadedRequest) -> str:
+    policy = loaded.request.policy
+    other = directory.policy(policy.id, policy.version, ended=True)
+    differs = "is enrolled with other terms" if other else "is not enrolled"
+    version = ", under a version of its own," if other else ""
+    return (
+        f"Judged by the policy as written: {policy.id}/{policy.version} {differs}, and a release is refused until an "
+        f"officer enrols this one{version} with `releasegate enrol policy`."
+    )
 
 
 def _records(

@@ -98,8 +98,12 @@ def first_enrolment(workspace: Workspace, ledger: Ledger, items: Sequence[Enroll
         _append(ledger, Event.ENROLLED, body, clock, None)
 
 
-def check_enrolled(directory: Directory, loaded: LoadedRequest, inputs: Inputs) -> dict[str, EnrolmentFact]:
+def check_enrolled(
+    directory: Directory, loaded: LoadedRequest, inputs: Inputs, *, any_policy: bool = False
+) -> dict[str, EnrolmentFact]:
     """Enrolments of a request's policy, population and register, by their place in the request.
+
+    With `any_policy`, a policy that is not the one enrolled passes without an enrolment.
 
     Raises BadInput if one of them is not as enrolled, or nobody but the requester has enrolled it: requesters do not
     set the terms. Only the first enrolment of a workspace may be the requester's, as nobody else is there.
@@ -108,7 +112,9 @@ def check_enrolled(directory: Directory, loaded: LoadedRequest, inputs: Inputs) 
     requester = directory.person(request.requested_by)
     asked = request.policy
     policy = directory.policy(asked.id, asked.version)
-    if policy != item_of(asked):
+    if policy == item_of(asked):
+        found["policy"] = _enrolment(directory, policy, requester, loaded.place("policy"))
+    elif not any_policy:
         raise _not_enrolled(
             "the policy is not enrolled" if policy is None else "the policy is not the one that is enrolled",
             loaded.place("policy"),
@@ -118,7 +124,6 @@ def check_enrolled(directory: Directory, loaded: LoadedRequest, inputs: Inputs) 
             else "the same id and version with other terms",
             directory,
         )
-    found["policy"] = _enrolment(directory, policy, requester, loaded.place("policy"))
     found |= _enrolled_sample(directory, loaded, requester)
     people = request.population
     tables: tuple[tuple[str, Population | ExternalData | None, str | None], ...] = (

@@ -34,6 +34,8 @@ class GateCall:
     inputs: Inputs
     named: Named
     clock: SteadyClock
+    any_policy: bool = False
+    """Whether the request's policy is judged by, enrolled or not; what comes of it is no decision."""
 
     @property
     def release_id(self) -> str:
@@ -74,7 +76,7 @@ def terms_of(call: GateCall, people: InvolvedPeople, requested_at: datetime) -> 
         supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
         decided_before=call.named.decided_before,
         beside={who: [copy["entry"] for copy in found["copies"]] for who, found in earlier.items()},
-        enrolments=check_enrolled(Directory.of(ledger), call.loaded, call.inputs),
+        enrolments=check_enrolled(Directory.of(ledger), call.loaded, call.inputs, any_policy=call.any_policy),
     )
     terms = RunTerms(
         recipients=call.recipients,

@@ -37,25 +37,30 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
     held = [name for name in columns if view.linkage and name in view.linkage.known]
     counted = [name for name in columns if view.singling_out and name in view.singling_out.known]
     exceptions = [
-        f"in the combined score, which counts {_these(scored, columns)} with the probabilities listed"
+        f"the combined score, that {_these(scored, columns)} may be known, with the probabilities listed"
         if scored
         else "",
-        f"in the record linkage, whose intruder holds {_these(held, columns)}" if held else "",
-        f"in the search for records that a few columns single out, which counts {_these(counted, columns)} as known"
+        f"the record linkage, that the intruder has {_these(held, columns)}" if held else "",
+        f"the search for records that a few columns single out, that {_these(counted, columns)} are known"
         if counted
         else "",
-        f"of {rows.rows_in_words} of a person, whose {_these([*rows.attributes], columns)} may be known"
+        f"the search by rows, that {_these([*rows.attributes], columns)} of {rows.rows_in_words} of a person are known"
         if rows
         else "",
     ]
     if view.dated:
-        exceptions.append(f"in the linkage by dates, which takes some of {', '.join(view.dated)} to be known")
-    but = ", and ".join(one for one in exceptions if one)
+        exceptions.append(f"the linkage by dates, that some of {', '.join(view.dated)} are known")
+    more = "; ".join(one for one in exceptions if one)
     yield (
         "Knowledge of a recipient",
-        f"A recipient may know every person's values of {view.names(Role.QUASI)}, exactly and without error. The "
-        f"other released columns ({named(columns) or 'none'}) are assumed not to be available elsewhere together "
-        f"with a name{f', except {but}' if but else ''}. Where that is wrong the risk is higher than stated.",
+        said(
+            f"A recipient is taken to know the true values of {view.names(Role.QUASI)} of everybody.",
+            f"The other released columns ({named(columns)}) are taken to be known to nobody together with a name."
+            if columns
+            else None,
+            f"Some tests assume more: {more}." if more else None,
+            "Where a recipient knows more, the risk is higher than stated.",
+        ),
     )
     yield "One record a person", _one_record(view)
     yield (
@@ -263,9 +268,9 @@ def _of_sequential(view: RecordView) -> Iterator[Assumption]:
         times = f"{numbers.integer(most or 0)} times at most"
         times = {None: "each time", 1: "the first time"}.get(most, times)
         detection = (
-            "Use of a supposed match (an exploit) is detected with the probability listed, whether the match is right "
-            f"or not, and a detected one costs {numbers.amount(profile.penalty)}, {times}. That misuse is noticed and "
-            "the penalty collected was not verified; where either fails the risk is higher than stated."
+            "Whoever acts on a supposed match, right or wrong, is caught with the probability listed and then pays "
+            f"{numbers.amount(profile.penalty)}, {times}. Nobody has verified that misuse is noticed and the penalty "
+            "collected; where it is not, the risk is higher than stated."
         )
     yield "Detection and penalty as declared", detection
     yield (
@@ -400,8 +405,8 @@ def _of_earlier(record: DecisionRecord) -> str:
         if fact and fact.figures
         else None,
         f"The request names {plural(named, 'earlier release')} to this recipient." if named else None,
-        "People are recognized by their record ids: one who was recorded under another id, and copies that this "
-        "workspace did not release, are not.",
+        "A person is known by the record id alone: one who has another id elsewhere is not noticed, nor is a copy that "
+        "this workspace did not release.",
     )
 
 
@@ -423,11 +428,11 @@ def _of_copies(risk: RiskFact) -> Assumption:
             f"{which} together. It is assumed that copies of other recipients, or of another release, are not pooled "
             "with them; the agreements must forbid it.",
         )
-    made = "Each recipient's copy is as coarse as its own amounts ask (generalized for its own stakes)."
+    made = "Each copy is as coarse as the amounts declared of its recipient ask, so that two copies may differ."
     if risk.game.sharing:
         made = (
             f"One representation was chosen for {', '.join(risk.game.sharing.recipients)}: their copies have the same "
-            "groups, and show nothing finer side by side. Any other recipient's copy is generalized for other stakes."
+            "groups, and show nothing finer side by side. The copy of any other recipient may differ."
         )
     return (
         "Copies are not pooled",

@@ -48,7 +48,7 @@ def approved_determination(record: DecisionRecord, after: AfterReview) -> Docume
     view = RecordView(approved)
     with rendering("determination"):
         votes = Section("review", "Review", tuple(review(view, after)))
-        made = _document("Expert determination after review", approved, (votes, *determination_sections(view)), None)
+        made = _document("Determination report after review", approved, (votes, *determination_sections(view)), None)
         return replace(made, moment=after.approved_at, foot=f"{made.kind} · {numbers.day(after.approved_at)}")
 
 
@@ -60,7 +60,7 @@ def charts(record: DecisionRecord) -> dict[str, Chart]:
 def determination(record: DecisionRecord) -> Document:
     """The determination as a document."""
     with rendering("determination"):
-        return _document("Expert determination", record, determination_sections(RecordView(record)), None)
+        return _document(_kind(record), record, determination_sections(RecordView(record)), None)
 
 
 def evidence(record: DecisionRecord) -> Document:
@@ -68,6 +68,13 @@ def evidence(record: DecisionRecord) -> Document:
     view = RecordView(record)
     with rendering("evidence"):
         return _document("Evidence of the determination", record, evidence_sections(view), overview.guide(view))
+
+
+def _kind(record: DecisionRecord) -> str:
+    """The title, true before and after somebody signs: only a signature makes a determination of the report."""
+    if record.decision is Verdict.BLOCKED:
+        return "Determination report"
+    return f"Determination report, for {'the' if record.expert else 'an'} expert's signature"
 
 
 def _document(

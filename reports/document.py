@@ -151,7 +151,7 @@ class Document:
     """A report: what stands on its first page and in its margins, and its sections."""
 
     kind: str
-    """Kind of the document, such as “Expert determination report”."""
+    """Kind of the document, such as “Determination report”."""
     title: str
     name: str
     """Title of the file."""

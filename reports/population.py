@@ -2,6 +2,7 @@
 
 from reports import numbers
 from reports.document import said
+from tasks.assessments.identity.facts import RiskFact
 from tasks.decision.record import PopulationFact
 from tasks.request.part import listed
 from tasks.request.population import PopulationBasis
@@ -49,14 +50,14 @@ def assumed(population: PopulationFact) -> str:
         "which are no more than those of the population; a class that tells none of them is counted in the table. The "
         f"file holds {fraction} as many records as the table has people, and its subjects are assumed to belong to "
         "that population.",
-        PopulationBasis.FILE: f"Everybody of the population ({named}) is assumed to be in the file, and others to know "
-        f"so: its {people} people alone are counted. If the population has more people, no group of people who "
-        "are alike (class) has fewer, and no risk of a single attempt is higher than stated.",
-        PopulationBasis.SAMPLE: f"The file is assumed to be a simple random sample of {fraction} of the "
-        f"{numbers.integer(population.size or 0)} people of the population ({named}), each person once. Risks that are "
-        "not called estimated do not rest on that: they count the file's own people, of whom no class has more than of "
-        "the population's, and no such risk is higher than stated. Estimated risks do: where the sample was chosen "
-        "otherwise, or the population is smaller, they may be too low.",
+        PopulationBasis.FILE: f"The file is taken to hold everybody of the population ({named}), and others to "
+        f"know that: only its {people} people are counted. If the population has more, each group of people who are "
+        "alike (class) has as many people or more, and a single attempt is no riskier than stated.",
+        PopulationBasis.SAMPLE: f"The file is taken to be a simple random sample of {fraction} of the "
+        f"{numbers.integer(population.size or 0)} people of the population ({named}), each person once. Estimated "
+        "risks rest on that: they may be too low where people were chosen otherwise, or the population is smaller. "
+        "All other risks count the file's people alone; the population has as many or more in each group of people who "
+        "are alike (class), so that none of these risks is higher than stated.",
     }[population.basis]
 
 
@@ -72,6 +73,16 @@ def counted_over(population: PopulationFact) -> str:
         PopulationBasis.SAMPLE: "Every figure below, but for those called estimated, is an exact count over the file. "
         "A class has at least as many people in the population, so that its risk there is at most the one shown.",
     }[population.basis]
+
+
+def same_as_prosecutor(population: PopulationFact, risk: RiskFact) -> str:
+    """Reason why a journalist's highest risks are a prosecutor's; empty where they differ or a table counts."""
+    if any(one.prosecutor.maximum != one.journalist.maximum for one in (risk.initial, risk.residual)):
+        return ""
+    return {
+        PopulationBasis.FILE: "the file is its own population",
+        PopulationBasis.SAMPLE: "only the people of the file are counted",
+    }.get(population.basis, "")
 
 
 def basis(population: PopulationFact) -> str:

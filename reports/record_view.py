@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports import numbers
-from reports.document import kept, listed, named
+from reports.document import DASH, kept, listed, named
 from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
@@ -87,6 +87,22 @@ class FileView:
     def share_out(self, share: float) -> str:
         """A share of the records measured for release."""
         return self.cells.share(share, self.released)
+
+    def most_specific(self, share: float) -> str:
+        """The share of records that keep every value, which counts those left out, as no level of a column does."""
+        return self.stepped_in(share) if self.few_suppressed and 0 < share < 1 else self.share_in(share)
+
+    def people_out(self, count: int) -> str:
+        """A number of released people or of some of them; those left out do not follow from it."""
+        return self.cells.part(count, self.rows_in) if count <= self.rows_in else self.cells.count(count)
+
+    def kept(self, field: FieldFact) -> str:
+        """Information kept of a column, averaged over the released records, whose number would follow from it."""
+        return DASH if field.information_kept is None else self.mean_share(field.information_kept)
+
+    def mean_share(self, value: float) -> str:
+        """A mean of shares over the records that came in or leave; coarse where few were left out."""
+        return self.stepped_in(value) if self.few_suppressed and 0 < value < 1 else numbers.percent(value)
 
     def stepped_in(self, share: float) -> str:
         """A share so coarse that fewer of the records that came in than may be shown change it by no step."""
@@ -238,7 +254,7 @@ class RecordView(FileView):
 
     @property
     def suppressed_from(self) -> tuple[str, str]:
-        """Groups whose records are suppressed, and the share that may be, as far as a rule states one."""
+        """Groups whose records are suppressed, and a sentence on the share that may be, where one rule states it."""
         game = self.risk.game
         limits = game.budget.limits if game.budget else ()
         allowed = {one.limit / self.rows_in for one in limits if one.name == "suppressed records"}
@@ -254,7 +270,9 @@ class RecordView(FileView):
         if game.k_anonymity:
             allowed.add(game.k_anonymity.suppression_limit)
         share = (
-            f"at most {numbers.percent(*allowed)} may be" if len(allowed) == 1 and game.minimum_class_size == 1 else ""
+            f"The policy lets at most {numbers.percent(*allowed)} be left out."
+            if len(allowed) == 1 and game.minimum_class_size == 1
+            else ""
         )
         return " or ".join(which), share
 

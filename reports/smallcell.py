@@ -4,6 +4,11 @@ A count of 1 to limit − 1 people or records is not shown, and neither is anyth
 in a known total, its share, or the one gap in a breakdown. Zero, probabilities and expected values may be shown (CMS
 Cell Size Suppression Policy: limit 11). So the highest risk is exact, though the size of one class follows from it:
 gates judge by it, and it does not tell how many people are in such classes, or who.
+
+A hidden count enters no other figure either, as the difference of two printed figures would be that count: where few
+records were left out, a share of records without a value counts those that leave alone, a number of released records
+is a bound, and a mean over records is rounded to a step of at least ``limit`` of them. A share that is rounded so is
+called “about”: its digits promise no more.
 """
 
 from collections.abc import Callable, Sequence
@@ -78,10 +83,10 @@ class SmallCellRule:
         return numbers.grain(max(self.limit / total, least))
 
     def stepped(self, share: float, step: float | None) -> str:
-        """A share rounded to a step of `step`, as a percentage."""
+        """A share rounded to a step of `step`, as a percentage that does not seem exact."""
         if step is None:
             return HIDDEN
-        return f"{round(share / step) * step * 100:.{1 if step < 0.01 else 0}f}%"
+        return f"about {round(share / step) * step * 100:.{1 if step < 0.01 else 0}f}%"
 
     def breakdown(self, counts: Sequence[int]) -> tuple[str, ...]:
         """Counts that add up to a total which the report shows.

@@ -392,7 +392,7 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
         counted += f" in {len(request.tables) + 1} tables"
     yield (
         f"\n{prepared.data.total:,} {counted} in {len(prepared.data):,} distinct quasi-identifier tuples; "
-        f"population of {prepared.people:,} people"
+        f"{_hidden_among(request, prepared)}"
     )
     for masking in request.masking:
         parameter = f"{PARAMETER_OF[masking.method]} = {masking.strength:g}"
@@ -414,6 +414,15 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
     yield text(passed, number - len(failed), number)
     for column in checked.columns.unplaced:
         yield text('<span class="failed">✗</span> {}', column.advice)
+
+
+def _hidden_among(request: ReleaseRequest, prepared: Prepared) -> str:
+    """The people among whom records hide, beside the population that the file is a sample of."""
+    population, counted = request.population, f"{prepared.people:,} people"
+    if population.basis is not PopulationBasis.SAMPLE:
+        return f"population of {counted}"
+    known = ", since others can know who is in it" if request.policy.presence == "known" else ""
+    return f"records hide among the file's {counted}{known}; it is a sample of {population.people(prepared.people):,}"
 
 
 def _role(attribute: Attribute) -> str:

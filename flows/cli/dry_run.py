@@ -21,10 +21,11 @@ _STATES = {
 
 def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path], *, as_json: bool) -> ExitCode:
     """Make a dry run of a request and show what would be decided; the exit code that its release would have."""
-    with dry_run(request, workspace, roots) as made:
+    with dry_run(request, workspace, roots, any_policy=True) as made:
         records, begun = made.recalled.records, made.workspace.root == workspace.resolve()
     document = {
         "dry_run": True,
+        "notes": made.notes,
         "recipients": [
             {
                 "recipient": record.recipient.id,
@@ -36,7 +37,8 @@ def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path], *, as_j
         ],
     }
     code = exit_code([_STATES[record.decision] for record in records])
-    return answer(document, _lines(records, request, roots, begun=begun), as_json=as_json, code=code)
+    lines = _lines(records, request, roots, begun=begun)
+    return answer(document, lines, as_json=as_json, notes=made.notes, code=code)
 
 
 def _lines(records: Sequence[DecisionRecord], request: Path, roots: Sequence[Path], *, begun: bool) -> Iterator[Block]:

@@ -82,10 +82,11 @@ def explain(
     with progress(quiet=as_json) as say:
         place = Workspace(workspace.resolve())
         if Path(release).is_file():
-            recalled, explained = _explained_dry_run(Path(release), root or [], recipient, place, say)
+            recalled, explained, notes = _explained_dry_run(Path(release), root or [], recipient, place, say)
         else:
             recalled, explained = explained_release(release, recipient, place, say)
-    notes = _notes(recalled)
+            notes = []
+    notes += _notes(recalled)
     return answer(
         {
             "release_id": recalled.release_id,
@@ -122,12 +123,12 @@ def explained_release(
 
 def _explained_dry_run(
     request: Path, roots: Sequence[Path], recipient: str | None, place: Workspace, say: Callable[[str], None]
-) -> tuple[Recalled, list[Explained]]:
-    """A request as a dry run finds it, and the explanation for a recipient, or for all of them."""
-    with listening(say), dry_run(request, place.root, roots) as made:
+) -> tuple[Recalled, list[Explained], list[str]]:
+    """A request as a dry run finds it, the explanation for a recipient, or for all of them, and notes."""
+    with listening(say), dry_run(request, place.root, roots, any_policy=True) as made:
         named = as_arguments(request, roots)
         explained = _explained(made.recalled, recipient, made.workspace, say)
-        return made.recalled, [replace(one, tried=named) for one in explained]
+        return made.recalled, [replace(one, tried=named) for one in explained], [*made.notes]
 
 
 def _key_file(recalled: Recalled, place: Workspace) -> Path:

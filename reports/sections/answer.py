@@ -3,7 +3,8 @@
 from collections import Counter
 
 from reports import numbers
-from reports.document import Paragraph, listed, named, said
+from reports.document import Paragraph, listed, named, plural, said, sentence_start
+from reports.methods import masking_method
 from reports.population import rests_on
 from reports.record_view import RecordView
 from reports.sections.groupings import mixed, one_grouping
@@ -45,7 +46,9 @@ def answer(view: RecordView) -> Paragraph:
             _left_out(view),
             _revealing(view),
             _who(view),
+            _singled_out(view),
             _unknowable(view),
+            _masked(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
             _lost_most(view),
             one_grouping(view) or _values_lost(view),
@@ -62,9 +65,9 @@ def _left_out(view: RecordView) -> str | None:
     if shown in {"0", HIDDEN}:
         return None
     groups, allowed = view.suppressed_from
-    count, where = shown.replace("<", "Fewer than "), f" in {groups}" if groups else ""
-    number = "record" if shown == "1" else "records"
-    return f"{count} {number}{where} {'is' if shown == '1' else 'are'} left out{'; ' + allowed if allowed else ''}."
+    count = shown.replace("<", "Fewer than ")
+    records, they = ("record is", "it is") if shown == "1" else ("records are", "they are")
+    return said(f"{count} {records} left out{f': {they} in {groups}' if groups else ''}.", allowed)
 
 
 def _revealing(view: RecordView) -> str | None:
@@ -108,6 +111,25 @@ def _who(view: RecordView) -> str:
         presence,
         _of_rows(view.events.known if view.events else None),
     )
+
+
+def _singled_out(view: RecordView) -> str | None:
+    """Sentence on the records that a few columns single out, by the figure that a gate judges; None without a gate."""
+    row = view.gate(Measure.SINGLED_OUT, Measure.SINGLED_OUT_POPULATION)
+    if row is None or row.gate.measured is None:
+        return None
+    share = f"{row.measured} of the records in the file"
+    if row.gate.id != Measure.SINGLED_OUT:
+        share = f"an estimated {row.measured} of the records in the population"
+    return f"A few columns that may be known single out {share}; the policy allows {row.asked}."
+
+
+def _masked(view: RecordView) -> str | None:
+    """Sentence on the columns whose values are changed; None where there are none."""
+    done = [f"{named(fact.attributes)} ({masking_method(fact.method).plain})" for fact in view.masking]
+    if not done:
+        return None
+    return f"Values are changed (masked) of {listed(done)}."
 
 
 def _unknowable(view: RecordView) -> str | None:
@@ -185,33 +207,50 @@ def usefulness(view: RecordView) -> str | None:
 
 
 def _lost_most(view: RecordView) -> str | None:
-    """Sentence on the columns that most records lose; None where few records lose any."""
-    lost: dict[str, tuple[float, str]] = {}
+    """Sentence on the columns that most records lose; None where few records lose any.
+
+    A share counts the records left out only where the evidence shows their number: beside the count of a column's level
+    it would follow from the share.
+    """
+    lost: dict[str, tuple[bool, float]] = {}
+    gone, beside = [], ""
     for field in view.fields(Role.QUASI):
         if not field.records_per_level or field.groups_per_level[-1] > 1:
             continue
-        counts = (*field.records_per_level, view.rows_in - view.released)
-        share = (counts[-2] + counts[-1]) / view.rows_in
-        # Where the report hides one of the two, their exact sum would disclose it.
-        hidden = view.cells.breakdown(counts)[-2:] != tuple(map(numbers.integer, counts[-2:]))
-        lost[field.name] = share, view.stepped_in(share) if hidden else view.share_in(share)
-    gone = [name for name in lost if lost[name][0] == 1]
-    most = sorted((name for name in lost if _WORTH_SAYING <= lost[name][0] < 1), key=lambda name: -lost[name][0])
-    shares = [f"{name} ({lost[name][1]})" for name in most[:_MOST_NAMED]]
-    if most:
-        shares[0] = f"{most[0]} (withheld for {lost[most[0]][1]} of the records)"
+        *leave, withheld, left_out = counts = (*field.records_per_level, view.rows_in - view.released)
+        shown = view.cells.breakdown(counts)
+        if not any(leave):
+            gone.append(field.name)
+            continue
+        if shown[-1] == numbers.integer(left_out):
+            withheld += left_out
+        else:
+            beside = ", beside those left out"
+        lost[field.name] = shown[-2] == numbers.integer(counts[-2]), withheld / view.rows_in
+    most = [name for name in lost if lost[name][1] >= _WORTH_SAYING]
+    most.sort(key=lambda name: (not lost[name][0], -lost[name][1]))
+    shares = [f"{name} ({view.share_in(lost[name][1]) if lost[name][0] else HIDDEN})" for name in most[:_MOST_NAMED]]
+    if most and lost[most[0]][0]:
+        share = view.share_in(lost[most[0]][1])
+        shares[0] = f"{most[0]} (withheld for {share} of the records{beside})"
     nothing = f"No value of {listed(gone)} is left: every record has “*” in place of it." if gone else None
     return said(nothing, f"Lost most: {', '.join(shares)}." if shares else None) or None
 
 
 def _values_lost(view: RecordView) -> str | None:
     """Sentence on categories of which no record is left; bands of many values are expected to leave few."""
-    lost = [
-        f"{numbers.integer(one.values_lost)} {'value' if one.values_lost == 1 else 'values'} of {one.name}"
+    lost = {
+        one.name: one.values_lost
         for one in view.fields(Role.QUASI)
         if one.values_lost and one.distinct_values <= _FEW_VALUES and one.records_per_level[0]
-    ]
-    return f"No record keeps {listed(lost)}: these groups cannot be compared." if lost else None
+    }
+    if not lost:
+        return None
+    values = listed(f"{plural(number, 'value')} of {name}" for name, number in lost.items())
+    rest = "is in no released record by itself, so this group"
+    if sum(lost.values()) > 1:
+        rest = "are in no released record by themselves, so these groups"
+    return f"{sentence_start(values)} {rest} cannot be compared."
 
 
 def _weighed(view: RecordView) -> str:

@@ -6,7 +6,7 @@ from reports import charts, numbers
 from reports.charts import AFTER, ALARM, BEFORE, EDGE, PARTLY, Box, Chart, ChartAxis, Mark, Panel
 from reports.document import DASH, Block, Bullets, Heading, Paragraph, Row, Table, said, strong, text
 from reports.methods import method_text
-from reports.population import counted_over
+from reports.population import counted_over, same_as_prosecutor
 from reports.record_view import RecordView
 from reports.sections.stakes import other_stakes
 from reports.smallcell import SmallCellRule
@@ -57,7 +57,9 @@ def risk_section(view: RecordView) -> Iterator[Block]:
         "Attacker and measure 34 | Unit 20 | Before 15r | After 15r | Threshold 16r",
         rows,
     )
+    same = same_as_prosecutor(view.record.population, risk)
     yield Paragraph(
+        f"{f'The journalist has the risks of the prosecutor, since {same}. ' if same else ''}"
         f"Highest risks are {'rounded up to three digits' if view.record.decoys else 'exact'}, since gates judge by "
         "them: 1 over a prosecutor's is the size of the smallest class. It does not tell how many classes are that "
         f"small, or whose. Numbers of people below {numbers.integer(cells.limit)} are shown as bounds.",

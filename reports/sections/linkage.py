@@ -16,7 +16,7 @@ from reports.record_view import FileView
 from reports.smallcell import HIDDEN, SmallCellRule, counted
 from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure, PolicyLinkage, WeakerFact
 from tasks.core.errors import StageFailed
-from tasks.request.model import Role
+from tasks.request.model import Measure, Role
 
 Kind = Literal["uninformed", "informed", "masked"]
 
@@ -118,10 +118,10 @@ def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
     yield (
         f"How many people would be re-identified by {intruder(view, fact)} (Torra 2016)? The intruder "
         f"holds everybody's values of {', '.join(fact.known)} as collected, and looks in the "
-        f"{cells.count(fact.records)} released records for each person's own; a tie counts in parts. A recipient is "
-        "likely to hold less, so that the shares are meant as upper bounds. An uninformed attack uses the released "
-        "file alone, an informed one also the rule of generalization, the maskings and their parameters, and neither "
-        "what was drawn at random."
+        f"{view.people_out(fact.records).replace('>', 'more than ')} released records for each person's own; a tie "
+        "counts in parts. A recipient is likely to hold less, so that the shares are meant as upper bounds. An "
+        "uninformed attack uses the released file alone, an informed one also the rule of generalization, the maskings "
+        "and their parameters, and neither what was drawn at random."
     )
     further = {name for one in fact.attacks for name in one.attributes} - set(fact.known)
     yield said(
@@ -203,7 +203,7 @@ def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
     notes = "; ".join(part for part in (f"by {used}" if used else "", taught, bound, found.mark) if part)
     return (
         lines(title, small(notes) if notes else ""),
-        f"{'sample' if attack.sampled else 'all'}, {view.cells.count(attack.figure.people)}",
+        f"{'sample' if attack.sampled else 'all'}, {view.people_out(attack.figure.people)}",
         strong(found.share) if marks else found.share,
         found.interval,
         found.baseline,
@@ -214,7 +214,7 @@ def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
 def _weaker_row(view: FileView, one: WeakerFact) -> Row:
     found = link_text(one.figure, view.cells)
     title = lines(one.title, small(found.mark) if found.mark else "")
-    return (title, view.cells.count(one.figure.people), found.share, found.interval, found.baseline)
+    return (title, view.people_out(one.figure.people), found.share, found.interval, found.baseline)
 
 
 def _used(view: FileView, fact: LinkageFact, used: set[str]) -> str:
@@ -239,12 +239,23 @@ def _summary(view: FileView, fact: LinkageFact) -> str:
     )
     if all(one.mark == GUESSING for one in texts.values()):
         return f"{links} None of these is better than guessing, so that they say nothing about how safe the file is."
+    without = [one for one in fact.attacks if one.knows == "uninformed"]
+    most = max(without, key=lambda one: one.figure.share, default=None)
+    judged = found["uninformed"]
     return said(
         links,
+        f"Another without the method links {link_text(most.figure, view.cells).share}; the strongest is so by the most "
+        "that it may link, as gates judge it: the upper end of its interval, or the people that it was learned from."
+        if most and judged and most.figure.share > judged.figure.share
+        else None,
         "No attack with knowledge of the method was stronger than the best without it."
         if found["uninformed"] == found["informed"]
         else None,
         f"Guessing links {texts['informed'].baseline}.",
+        "The gate on links by numbers alone judges an intruder who uses masked numbers and nothing else"
+        f"{': no number is masked, so that it finds 0%' if not view.masked else ''}."
+        if Measure.LINKED_MASKED in view.gated and Measure.LINKED_INFORMED not in view.gated
+        else None,
     )
 
 
@@ -265,7 +276,7 @@ def _learned(view: FileView, fact: LinkageFact) -> Iterator[Block]:
         [
             (
                 kind,
-                view.cells.count(one.people),
+                view.people_out(one.people),
                 *(
                     link_text(figure, view.cells).with_interval if figure else "too few people"
                     for figure in (one.equal, one.in_sample, one.out_of_sample)
@@ -314,6 +325,12 @@ def _policies(view: FileView, fact: LinkageFact) -> Iterator[Block]:
         "records worth attacking and people linked, without → with the rule",
         "Method 40 | Narrowed by the rule 16r | Worth attacking 22r | People linked 22r",
         rows,
+    )
+    yield Paragraph(
+        "“Worth attacking” counts the records on which an attempt pays. “People linked” counts whom an intruder who "
+        f"holds {', '.join(fact.known)} of everybody links correctly, guesses among them, whether or not that pays: "
+        "without the rule, → and with it. So one may be 0% where the other is not.",
+        "note",
     )
     if any(map(_whole_cells, fact.policies)):
         must = "The methods marked “control” release whole cells, so that knowing the rule must gain nothing."

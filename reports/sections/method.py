@@ -199,7 +199,7 @@ def _budget(view: RecordView, fact: BudgetFact) -> Iterator[Block]:
         share = limit.limit / view.rows_in
         if limit.kept is not None:
             title = f"Least mean information kept of {limit.name.removeprefix('information lost of ')}"
-            return title, numbers.percent(1 - share), view.mean_in(limit.kept, 1.0, numbers.percent)
+            return title, numbers.percent(1 - share), view.mean_share(limit.kept)
         if limit.name in _LIMITS:
             return _LIMITS[limit.name], numbers.percent(share), view.share_in(limit.used / view.rows_in)
         return "Expected re-identifications", numbers.amount(limit.limit), numbers.amount(limit.used)

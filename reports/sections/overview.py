@@ -134,15 +134,14 @@ def statement(view: RecordView) -> Iterator[Block]:
     words = _STATEMENTS[record.decision].format(policy=policy, who=record.recipient.organisation, but=but)
     yield Paragraph(words, "lead")
     standard = "The standard is that of the HIPAA Privacy Rule, 45 CFR 164.514(a) and (b)(1)."
-    gdpr = (
-        " For data under the GDPR, section E10.3 of the evidence takes the three tests of Opinion 05/2014 of the "
-        "European supervisory authorities in turn: whether a person can be picked out (singling out), found in other "
-        "data (linkability) or learnt about (inference)."
+    criteria = (
+        ", and section E10.3 of the evidence takes the three European criteria (Opinion 05/2014) in turn: whether a "
+        "person can be picked out (singling out), found in other data (linkability) or learnt about (inference)"
     )
     policy_fixes = (
-        "Where the Privacy Rule does not apply to the data, the statement is to be read as an assessment against the "
-        f"same standard.{gdpr if record.risk else ''} The Rule does not fix what “very small” means; the organization "
-        "has fixed it in its policy: section 3 has the figures beside its thresholds, section E8 of the evidence their "
+        "Where the Privacy Rule does not apply to the data, it is the yardstick that the policy has chosen"
+        f"{criteria if record.risk else ''}. The Rule does not fix what “very small” means; the organization has fixed "
+        "it in its policy: section 3 has the figures beside its thresholds, section E8 of the evidence their "
         "precedents."
     )
     if view.blocked:

@@ -23,7 +23,7 @@ from reports.document import (
     strong,
     text,
 )
-from reports.population import TITLES
+from reports.population import TITLES, same_as_prosecutor
 from reports.record_view import RecordView
 from reports.sections import columns
 from reports.sections.answer import information_kept
@@ -49,6 +49,7 @@ _DECISIVE = frozenset(
     }
 )
 """Assumptions that a verdict rests on whatever is measured; the evidence has all of them."""
+_MOST_NAMED = 5
 
 
 def judged(view: RecordView) -> Iterator[Block]:
@@ -102,6 +103,7 @@ def _amounts(view: RecordView) -> str:
 def _highest_risks(view: RecordView) -> Iterator[Block]:
     risk, informed = view.risk, Measure.TRANSPARENT_MAXIMUM
     before, after, journalist = risk.initial.prosecutor.maximum, risk.residual, risk.initial.journalist.maximum
+    same = same_as_prosecutor(view.record.population, risk)
     rows: list[tuple[str, float, float, Measure]] = [
         (
             "somebody who knows that a person is in the file (prosecutor)",
@@ -109,7 +111,12 @@ def _highest_risks(view: RecordView) -> Iterator[Block]:
             after.prosecutor.maximum,
             Measure.PROSECUTOR_MAXIMUM,
         ),
-        ("somebody who does not (journalist)", journalist, after.journalist.maximum, Measure.JOURNALIST_MAXIMUM),
+        (
+            f"somebody who does not (journalist){f': the same, since {same}' if same else ''}",
+            journalist,
+            after.journalist.maximum,
+            Measure.JOURNALIST_MAXIMUM,
+        ),
         (
             "the same, who also knows how the file was made (informed recipient)",
             journalist,
@@ -185,7 +192,7 @@ def loss(view: RecordView) -> Iterator[Block]:
             *(
                 (
                     field.name,
-                    DASH if field.information_kept is None else numbers.percent(field.information_kept),
+                    view.kept(field),
                     _exact(view, field.name),
                 )
                 for field in view.fields(Role.QUASI)
@@ -203,8 +210,20 @@ def loss(view: RecordView) -> Iterator[Block]:
         f"The text of {view.names(Role.TEXT)} leaves redacted." if view.fields(Role.TEXT) else None,
         _of_rows(view),
         f"Dates of {listed(view.dated)} leave shifted, or as days since an index event." if view.dated else None,
-        "All other columns leave as they were collected. Section E13 compares analyses of both files.",
+        _as_collected(view),
+        "Section E13 compares analyses of both files.",
     )
+
+
+def _as_collected(view: RecordView) -> str | None:
+    """Sentence on the columns that nothing was done to, besides those of the table above; None where there are none."""
+    done = {*view.masked, *view.dated, *_coarser_rows(view)}
+    names = [one.name for one in view.fields(Role.SENSITIVE, Role.INSENSITIVE) if one.released and one.name not in done]
+    if not names:
+        return None
+    if len(names) > _MOST_NAMED:
+        return f"The other {numbers.integer(len(names))} columns leave as they were collected."
+    return f"{listed(names)} {'leaves' if len(names) == 1 else 'leave'} as collected."
 
 
 def demanded(view: RecordView, amounts: str) -> str | None:
@@ -215,13 +234,19 @@ def demanded(view: RecordView, amounts: str) -> str | None:
         for measure in (Measure.PROSECUTOR_MAXIMUM, Measure.TRANSPARENT_MAXIMUM)
         if (row := view.gate(measure)) and row.gate.threshold > 0
     ]
-    pays = []
-    if view.gate(Measure.TRANSPARENT_ATTACKED) and 0 < recipient.cost < recipient.gain:
-        least = write(records_for(recipient.cost / recipient.gain))
-        pays.append(
-            f"a single attempt pays below {least} people (it costs {numbers.amount(recipient.cost)} and gains "
+    pays, deterred = [], None
+    attacked = view.gate(Measure.TRANSPARENT_ATTACKED)
+    if attacked and 0 < recipient.cost < recipient.gain:
+        least = records_for(recipient.cost / recipient.gain)
+        single = (
+            f"a single attempt pays below {write(least)} people (it costs {numbers.amount(recipient.cost)} and gains "
             f"{numbers.amount(recipient.gain)} if it names the right one)"
         )
+        highest = view.risk.transparent.maximum_risk
+        if attacked.gate.measured == 0 and highest > 0 and records_for(highest) < least:
+            deterred = f"By gain and cost alone, {single}; {_deterrent(view)}, so that smaller groups suffice."
+        else:
+            pays.append(single)
     safe = view.sequential.threshold_linked if view.sequential and view.gate(Measure.SEQUENTIAL_MAXIMUM) else None
     if safe is not None and safe > 1:
         pays.append(f"repeated attempts below {write(safe)}")
@@ -232,10 +257,11 @@ def demanded(view: RecordView, amounts: str) -> str | None:
         f"{amounts} {listed(pays)}" if pays else None,
     )
     if not demands:
-        return None
+        return deterred
     return said(
         f"The gates set how large groups are, and so how coarse the copy is: {'; '.join(demands)}.",
         "The largest of these decides." if len(limits[:1]) + len(pays) > 1 else None,
+        deterred,
         "If attempts cost more or gained less, smaller groups would keep away whoever counts costs, and another gate "
         "might close."
         if pays
@@ -243,12 +269,26 @@ def demanded(view: RecordView, amounts: str) -> str | None:
     )
 
 
+def _deterrent(view: RecordView) -> str:
+    """Clause on what keeps a recipient off whom the cost of an attempt alone would not."""
+    profile = view.sequential.profile if view.sequential else None
+    if profile and profile.penalty:
+        chance = numbers.risk(float(expit(profile.detection_intercept)))
+        return f"the penalty of {numbers.amount(profile.penalty)} and its chance of {chance} deter from that"
+    return "the other terms that the request declares deter from that"
+
+
+def _coarser_rows(view: RecordView) -> dict[str, int]:
+    """Levels of the attributes of rows that are generalized."""
+    return {name: level for name, level in view.events.levels.items() if level} if view.events else {}
+
+
 def _of_rows(view: RecordView) -> str | None:
     """Sentence on what is generalized or withheld of rows."""
     fact = view.events
     if fact is None:
         return None
-    levels = [f"{name} at level {level}" for name, level in fact.levels.items() if level]
+    levels = [f"{name} at level {level}" for name, level in _coarser_rows(view).items()]
     return said(
         f"Rows leave with {', '.join(levels)} of the hierarchy." if levels else None,
         withheld_rows(view, fact),
@@ -273,7 +313,7 @@ def _most_specific(view: RecordView) -> float:
 def _exact(view: RecordView, name: str | None) -> str:
     """Share of records that keep the value of a quasi-identifier, or of all of them."""
     if name is None:
-        return view.share_in(_most_specific(view))
+        return view.most_specific(_most_specific(view))
     field = next(field for field in view.fields(Role.QUASI) if field.name == name)
     if not field.records_per_level:
         return DASH

@@ -41,7 +41,7 @@ def utility(view: RecordView) -> Iterator[Block]:
         "unchanged.",
         masked,
     )
-    specific = view.share_in(chosen.most_specific_share)
+    specific = view.most_specific(chosen.most_specific_share)
     yield Table(
         "Utility of the whole file, as the method applied gives it",
         "Measure 44 | Unit 24 | As collected 16r | As released 16r",
@@ -99,7 +99,7 @@ def utility(view: RecordView) -> Iterator[Block]:
 
 
 def _levels(view: RecordView, field: FieldFact, whole: dict[str, float]) -> list[Row]:
-    kept = "" if field.information_kept is None else f", {numbers.percent(field.information_kept)} kept"
+    kept = "" if field.information_kept is None else f", {view.kept(field)} kept"
     first, beside = text("{}{}", strong(field.name), kept), [DASH] * bool(whole)
     if not field.records_per_level:
         return [(first, *[DASH] * 4, *beside)]
@@ -273,7 +273,7 @@ def _clusters(view: FileView, made: ClusteringFact) -> str:
             "itself leaves open."
         )
     return said(
-        f"k-means (Lloyd 1982) with {numbers.integer(made.clusters)} clusters on {view.cells.count(made.records)} "
+        f"k-means (Lloyd 1982) with {numbers.integer(made.clusters)} clusters on {view.people_out(made.records)} "
         f"records of both files: of the pairs of records, the two clusterings agree on {numbers.percent(made.rand)} "
         f"(Rand 1971); of those together in either, {numbers.percent(made.jaccard)} are together in both (Jaccard); F "
         f"is {numbers.fixed(made.f_measure)}.",
@@ -292,13 +292,14 @@ def _classifiers(view: FileView, fact: ClassificationFact) -> Table:
     majority = cells.share(fact.majority, tested)
     return Table(
         f"Classifiers that predict {fact.target} ({numbers.integer(fact.classes)} classes) from the other attributes "
-        f"(Torra 2016): accuracy on the same {cells.count(tested)} records held out of both files, with 95% intervals",
+        f"(Torra 2016): accuracy on the same {view.people_out(tested)} records held out of both files, with "
+        "95% intervals",
         "Classifier 28 | Records learned from 16r | Original file 28r | Released file 28r",
         [
             *(
                 (
                     sentence_start(one.name),
-                    cells.count(one.trained),
+                    view.people_out(one.trained),
                     accuracy(one.original, one.original_low, one.original_high),
                     accuracy(one.released, one.released_low, one.released_high),
                 )

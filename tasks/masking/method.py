@@ -80,12 +80,13 @@ class Masked:
 class MaskingMethod(ABC):
     """A masking method with its parameters.
 
-    ``title`` is printed, ``derived`` ends a sentence on what an informed reader may derive, ``k_unit`` is what k
-    counts.
+    ``title`` is printed, ``plain`` says what happens to a value, ``derived`` ends a sentence on what an informed reader
+    may derive, ``k_unit`` is what k counts.
     """
 
     name: ClassVar[MaskingName]
     title: ClassVar[str]
+    plain: ClassVar[str]
     derived: ClassVar[str]
     strengths: ClassVar[Strengths]
     effect: ClassVar[Effect] = Effect.DERIVED

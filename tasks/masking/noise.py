@@ -18,6 +18,7 @@ class AdditiveNoise(MaskingMethod):
 
     name = MaskingName.ADDITIVE_NOISE
     title = "Additive noise"
+    plain = "a random amount added to each"
     derived = "how likely each difference of original and masked value is, attribute by attribute"
     strengths = Strengths((0.01, 0.05, 0.1, 0.25, 0.5, 1.0), 1e-6, 1e6)
     effect = Effect.NOISE
@@ -47,6 +48,7 @@ class CorrelatedNoise(AdditiveNoise):
 
     name = MaskingName.CORRELATED_NOISE
     title = "Correlated noise"
+    plain = "a random amount added to each"
     derived = "how likely each difference of original and masked record is, over all masked attributes together"
     effect = Effect.JOINT_NOISE
 

@@ -87,6 +87,7 @@ class RankSwapping(Swapping):
 
     name = MaskingName.RANK_SWAPPING
     title = "Rank swapping"
+    plain = "exchanged between records of about the same rank"
     derived = (
         "each value stays within k ranks of its own, so that the masked records that may be a person's are those "
         "within k ranks on every swapped attribute at once"
@@ -145,6 +146,7 @@ class BucketSwapping(Swapping):
 
     name = MaskingName.BUCKET_SWAPPING
     title = "Rank swapping, p-buckets"
+    plain = "exchanged between records of about the same rank"
     derived = "how likely a value moves from one bucket of ranks to another; no rank is ruled out"
     strengths = Strengths((2, 5, 10, 20, 50, 100), 1.0, 1e6, whole=True, stronger_below=True)
 
@@ -203,6 +205,7 @@ class DistributionSwapping(Swapping):
 
     name = MaskingName.DISTRIBUTION_SWAPPING
     title = "Rank swapping, p-distribution"
+    plain = "exchanged between records of about the same rank"
     derived = "how likely a value moves by how many ranks; no rank is ruled out"
     strengths = PERCENT
 

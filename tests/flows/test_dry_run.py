@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from flows.cli.dry_run import shown_dry_run
 from flows.dry_run import DryRun, dry_run
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput
@@ -73,6 +74,41 @@ def test_what_the_officers_have_not_enrolled_is_refused(world: World) -> None:
     with pytest.raises(BadInput, match="the policy is not enrolled"):
         dry(world)
     assert written(world.workspace) == before
+
+
+def test_whoever_has_the_data_may_try_a_policy_that_is_not_enrolled(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.ask(policy={"version": "1"})
+    world.enrol(lambda: NOW)
+    before = written(world.workspace)
+    gates = [{"measure": "transparent.maximum_risk", "at_most": 0.0001, "because": "a stricter policy"}]
+    world.ask(policy={"version": "1", "gates": gates})
+    made = dry(world, any_policy=True)
+    (record,) = made.recalled.records
+    assert record.decision is Verdict.BLOCKED
+    assert record.policy.enrolled is None
+    (note,) = made.notes
+    assert "is enrolled with other terms, and a release is refused until an officer enrols this one" in note
+    assert written(world.workspace) == before
+    assert shown_dry_run(world.request, world.workspace.root, [], as_json=False) == 3
+    told = capsys.readouterr()
+    assert told.out.startswith("WOULD BE BLOCKED  university")
+    assert "note: Judged by the policy as written: standard/1 is enrolled with other terms" in " ".join(
+        told.err.split()
+    )
+    with pytest.raises(BadInput, match="the policy is not the one that is enrolled"):
+        dry(world)
+    world.ask(policy={"version": "2"})
+    (note,) = dry(world, any_policy=True).notes
+    assert "/2 is not enrolled, and a release is refused until an officer enrols this one with" in note
+
+
+def test_a_population_that_is_not_enrolled_is_refused_whatever_the_policy(world: World) -> None:
+    world.enrol(lambda: NOW)
+    world.ask(population={"source": "another source"})
+    with pytest.raises(BadInput, match="not described as it was enrolled"):
+        dry(world, any_policy=True)
 
 
 def test_decoys_and_crosswalks_of_a_dry_run_are_gone_with_it(tmp_path: Path) -> None:

@@ -63,7 +63,14 @@ def test_people_are_counted_in_the_file(
     checked = releasegate("check", world.request)
     assert checked.code == 0
     noted = "a random sample of 1% of 24,000 people" if sampled else "its own population of 240 people"
-    assert noted in " ".join((checked.out + checked.err).split())
+    told = " ".join((checked.out + checked.err).split())
+    assert noted in told
+    hidden = (
+        "records hide among the file's 240 people, since others can know who is in it; it is a sample of 24,000"
+        if sampled
+        else "population of 240 people"
+    )
+    assert hidden in told
     outcome = world.run(engine)
     (record,) = outcome.records
     assert record.decision is Verdict.APPROVED, record.reasons

@@ -302,7 +302,7 @@ class TestStatements:
         assert "2,000.00, 3 times at most" in titled(record, "Detection and penalty as declared")
 
     def test_columns_known_elsewhere_are_named(self) -> None:
-        assert "except in the combined score, which counts workclass, occupation" in titled(
+        assert "Some tests assume more: the combined score, that workclass, occupation" in titled(
             records.approved(), "Knowledge of a recipient"
         )
         assert "combined score" not in titled(records.without_adversaries(), "Knowledge of a recipient")

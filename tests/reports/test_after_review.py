@@ -56,7 +56,7 @@ def test_it_shows_votes_overrides_and_hashes_and_no_longer_awaits_review() -> No
         assert part in review, part
     assert "✓ Approved" in texts.sections(html)["decision"]
     assert "All 14 gates passed; 2 reviewers have voted to approve." in text
-    assert "Expert determination after review" in text
+    assert "Determination report after review" in text
     assert "“Approved” is the result of the gates and of the reviewers' votes;" in text
     assert "Awaiting review" not in text
     assert "still needed" not in text

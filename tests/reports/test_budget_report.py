@@ -72,5 +72,5 @@ def test_means_are_coarse_where_few_are_left_out() -> None:
     assert "1,186.80 units" in few
     assert "can pay more than" not in few, "a coarse bound might fall short"
     assert "Without the limits the method would pay 1,195.20." in few
-    assert "kept of age 80% 87.70%" in few
+    assert "kept of age 80% about 87.7%" in few
     assert "1,186.87 units per person" in section(budget, "basic-partition", left_out=4)

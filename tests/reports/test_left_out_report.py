@@ -12,6 +12,8 @@ from tests.support import decoy_records, records, texts
 from tests.support.rendered import certificate_html, determination_html
 
 CERTIFIED = "Records in groups too small for the releasing organization's policy are left out."
+TOO_SMALL = "they are in groups too small for the policy's limits."
+MAY = "The policy lets at most 2% be left out."
 
 
 def left_out(number: int, base: DecisionRecord | None = None, **game: Any) -> DecisionRecord:
@@ -33,19 +35,19 @@ def allowed(share: float, **changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("number", "game", "told"),
     [
-        (18, allowed(0.02), "18 records in groups too small for the policy's limits are left out; at most 2% may be."),
-        (7, allowed(0.02), "Fewer than 11 records in groups too small for the policy's limits are left out; at most"),
-        (18, allowed(0.02, least_people=None), "18 records in groups beyond the policy's limits are left out; at most"),
-        (18, {"minimum_class_size": 5}, "18 records in classes of fewer than 5 records are left out."),
+        (18, allowed(0.02), f"18 records are left out: {TOO_SMALL} {MAY}"),
+        (7, allowed(0.02), f"Fewer than 11 records are left out: {TOO_SMALL} {MAY}"),
+        (18, allowed(0.02, least_people=None), f"left out: they are in groups beyond the policy's limits. {MAY}"),
+        (18, {"minimum_class_size": 5}, "18 records are left out: they are in classes of fewer than 5 records."),
         (
             18,
             {"k_anonymity": FACT},
-            "classes that do not meet the policy's demands are left out; at most 2% may be.",
+            f"left out: they are in classes that do not meet the policy's demands. {MAY}",
         ),
         (
             18,
             {**allowed(0.03), "k_anonymity": FACT},
-            "policy's limits or classes that do not meet the policy's demands are left out.",
+            "policy's limits or classes that do not meet the policy's demands. Excused",
         ),
         (18, {}, "18 records are left out."),
     ],

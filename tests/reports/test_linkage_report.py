@@ -158,7 +158,7 @@ class TestSection:
     def test_assumptions_and_criteria_name_what_is_held_and_found(self) -> None:
         record = records.approved()
         text = section(record, "limitations")
-        assert "in the record linkage, whose intruder holds fnlwgt, capital-gain, capital-loss, hours-per-week" in text
+        assert "; the record linkage, that the intruder has fnlwgt, capital-gain, capital-loss, hours-per-week" in text
         assert "They do not prove that no stronger attack exists" in text
         assert "released columns of everybody, and the method, links 87.88% of the records" in section(
             record, "criteria"

@@ -27,7 +27,7 @@ SAID = {
     ),
     PopulationBasis.SAMPLE: (
         "who are taken to be a random sample of 9,000,000, as the request states",
-        "Risks that are not called estimated do not rest on that",
+        "All other risks count the file's people alone",
         "Risk of the released records in the sampled population",
         "Uhlmann W (1966)",
     ),

@@ -1,0 +1,180 @@
+"""What members of a board found contradictory or missing in a determination, each said where it is needed."""
+
+from typing import Any
+
+import pytest
+
+from reports.record_view import RecordView
+from reports.sections.summary import demanded
+from tasks.decision.record import DecisionRecord
+from tasks.request.model import Measure, PopulationBasis, Role
+from tests.reports.test_left_out_report import left_out
+from tests.support import records, texts
+from tests.support.rendered import determination_html, evidence_html
+
+
+def page(record: DecisionRecord, section: str = "decision") -> str:
+    return " ".join(texts.sections(determination_html(record))[section].split())
+
+
+def with_risk(record: DecisionRecord, **changes: Any) -> DecisionRecord:
+    assert record.risk is not None
+    return records.changed(record, risk=record.risk.model_copy(update=changes))
+
+
+def few_left_out(number: int) -> DecisionRecord:
+    """A record with so few records left out, whom every attack that took all of the copy was made without."""
+    record = left_out(number)
+    assert record.risk is not None
+    fact = record.risk.linkage
+    assert fact is not None
+    attacks = tuple(
+        one.model_copy(update={"figure": one.figure.model_copy(update={"people": records.ROWS - number})})
+        for one in fact.attacks
+    )
+    linkage = fact.model_copy(update={"records": records.ROWS - number, "attacks": attacks})
+    return with_risk(record, linkage=linkage)
+
+
+@pytest.mark.parametrize("number", [1, 6, 10])
+def test_few_records_left_out_do_not_follow_from_the_people_attacked(number: int) -> None:
+    """32,561 came in: any figure of those that left would tell the rest."""
+    shown = texts.seen(evidence_html(few_left_out(number)))
+    assert "all, >32,550" in shown
+    assert "looks in the more than 32,550 released records" in shown
+    assert f"{records.ROWS - number:,}" not in shown
+    assert f"all, {records.ROWS - 11:,}" in texts.seen(evidence_html(few_left_out(11)))
+
+
+def test_information_kept_of_a_column_is_coarse_where_few_are_left_out() -> None:
+    """It is a mean over the records that left, and the page beside it has one over those that came in."""
+    exact, few = (page(record, "loss") for record in (records.approved(), left_out(4)))
+    kept = next(one.information_kept for one in records.approved().fields if one.name == "age")
+    assert kept is not None
+    assert f"age {kept:.2%} " in exact
+    assert f"age about {kept:.1%} " in few
+    whole = tuple(
+        one.model_copy(update={"information_kept": 1.0}) if one.name == "age" else one for one in left_out(4).fields
+    )
+    assert "age 100% " in page(records.changed(left_out(4), fields=whole), "loss")
+
+
+def test_columns_that_leave_as_collected_are_named_only_where_there_are_some() -> None:
+    record = records.approved()
+    told = page(record, "loss")
+    others = [one.name for one in record.fields if one.released and one.role in (Role.SENSITIVE, Role.INSENSITIVE)]
+    unchanged = [name for name in others if name not in RecordView(record).masked]
+    assert f"The other {len(unchanged)} columns leave as they were collected." in told
+
+    def keeping(*names: str) -> str:
+        fields = tuple(one for one in record.fields if one.role == Role.QUASI or one.name in names)
+        return page(records.changed(record, fields=fields), "loss")
+
+    assert f"{unchanged[0]} and {unchanged[1]} leave as collected." in keeping(*unchanged[:2])
+    assert f"{unchanged[0]} leaves as collected." in keeping(unchanged[0])
+    nothing = keeping()
+    assert "collected. Section E13" not in nothing
+    assert "Section E13 compares analyses of both files." in nothing
+
+
+def test_groups_smaller_than_those_on_which_a_single_attempt_pays_are_explained_by_the_penalty() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    small = record.risk.transparent.model_copy(update={"maximum_risk": 1 / 12})
+    told = demanded(RecordView(with_risk(record, transparent=small)), "at the amounts")
+    assert told is not None
+    assert (
+        "By gain and cost alone, a single attempt pays below 75 people (it costs 4.00 and gains 300.00 if it names the "
+        "right one); the penalty of 2,000.00 and its chance of 0.005 deter from that, so that smaller groups suffice."
+    ) in told
+    assert "at the amounts a single attempt" not in told
+    undeterred = demanded(RecordView(record), "at the amounts")
+    assert undeterred is not None
+    assert "at the amounts a single attempt pays below 75 people" in undeterred
+    assert "deter from that" not in undeterred
+
+
+def test_the_first_page_has_the_gate_on_singling_out() -> None:
+    record = records.approved()
+    estimated = "A few columns that may be known single out an estimated 2.354% of the records in the population; the"
+    assert f"{estimated} policy allows at most 9%." in page(record)
+    others = tuple(gate for gate in record.gates if gate.id != Measure.SINGLED_OUT_POPULATION)
+    assert "single out" not in page(records.changed(record, gates=others))
+    in_file = tuple(
+        gate.model_copy(update={"id": Measure.SINGLED_OUT, "measured": 0.05})
+        if gate.id == Measure.SINGLED_OUT_POPULATION
+        else gate
+        for gate in record.gates
+    )
+    assert "single out 5% of the records in the file;" in page(records.changed(record, gates=in_file))
+
+
+def test_the_first_page_names_the_masked_columns_and_what_is_done_to_their_values() -> None:
+    told = page(records.approved())
+    assert "Values are changed (masked) of fnlwgt, hours-per-week (exchanged between records of about the same" in told
+    assert "capital-loss (each replaced by the mean of a few like it)." in told
+    assert "(masked)" not in page(records.changed(records.approved(), masking=()))
+
+
+def test_the_title_promises_no_determination_before_anybody_signed() -> None:
+    titles = {
+        "Determination report, for the expert's signature": records.approved(),
+        "Determination report, for an expert's signature": records.changed(records.approved(), expert=None),
+        "Determination report": records.blocked(),
+    }
+    for title, record in titles.items():
+        assert f"{title} {record.title}" in texts.seen(determination_html(record))
+
+
+def test_the_standard_is_the_policys_yardstick_and_the_european_criteria_are_in_their_section() -> None:
+    told = page(records.approved(), "statement")
+    assert (
+        "Where the Privacy Rule does not apply to the data, it is the yardstick that the policy has chosen, and" in told
+    )
+    assert "section E10.3 of the evidence takes the three European criteria" in told
+    assert "E10.3 Singling out, linkability, inference" in texts.seen(evidence_html(records.approved()))
+
+
+@pytest.mark.parametrize(
+    ("basis", "why"),
+    [
+        (PopulationBasis.FILE, "the file is its own population"),
+        (PopulationBasis.SAMPLE, "only the people of the file are counted"),
+        (PopulationBasis.TABLE, None),
+    ],
+)
+def test_a_journalist_who_is_as_likely_to_find_somebody_as_a_prosecutor_is_explained(
+    basis: PopulationBasis, why: str | None
+) -> None:
+    record = records.approved()
+    assert record.risk is not None
+    after = record.risk.residual
+    same = with_risk(record, residual=after.model_copy(update={"journalist": after.prosecutor}))
+    size = 9_000_000 if basis is PopulationBasis.SAMPLE else None
+    population = record.population.model_copy(update={"basis": basis, "size": size})
+    alike, apart = (records.changed(one, population=population) for one in (same, record))
+    row, note = f"(journalist): the same, since {why} 1", f"has the risks of the prosecutor, since {why}."
+    assert (row in page(alike, "judged")) is (why is not None)
+    assert (note in page(alike, "risk")) is (why is not None)
+    assert "the same, since" not in page(apart, "judged")
+
+
+def test_the_strongest_attack_is_explained_where_another_links_more() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    fact = record.risk.linkage
+    assert fact is not None
+    weakest = min((one for one in fact.attacks if one.knows == "uninformed"), key=lambda one: one.figure.share)
+    other = fact.model_copy(update={"strongest_uninformed": weakest.id})
+    assert "the strongest is so by the most that it may link" in page(with_risk(record, linkage=other), "linkage")
+    assert "the strongest is so" not in page(record, "linkage")
+
+
+def test_links_beside_a_gate_that_finds_none_are_told_apart() -> None:
+    record = records.changed(records.approved(), masking=())
+    told = page(record, "linkage")
+    assert (
+        "judges an intruder who uses masked numbers and nothing else: no number is masked, so that it finds 0%." in told
+    )
+    assert "masked numbers and nothing else." in page(records.approved(), "linkage")
+    assert "So one may be 0% where the other is not." in told
