@@ -18,6 +18,7 @@ from tasks.microdata.coded import Prepared, code_column, sensitivities
 from tasks.microdata.persons import persons_of
 from tasks.request.model import Attribute, Masking, ReleaseRequest, ValueType
 
+_FEWEST_DECIMALS, _MOST_DECIMALS = 2, 12
 _LARGEST_EXACT = 2.0**53
 """Largest number up to which a double holds every whole one."""
 
@@ -86,7 +87,7 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
         except ParameterError as error:
             raise _not_maskable(error, request, number) from None
         attributes = [request.attributes[name] for name in masking.attributes]
-        masked[at], rounded, limited = _kept_valid(made.values, masking, attributes)
+        masked[at], rounded, limited = _kept_valid(made.values, masking, attributes, _decimals(values))
         facts.append(
             MaskingFact(
                 attributes=masking.attributes,
@@ -161,13 +162,25 @@ def with_masked(prepared: Prepared, request: ReleaseRequest, columns: MaskedColu
     return replace(prepared, columns={**prepared.columns, **replaced})
 
 
-def _kept_valid(values: Floats, masking: Masking, attributes: Sequence[Attribute]) -> tuple[Floats, bool, bool]:
-    """Masked values as the columns can hold them: whole where they were, within the bounds that were declared."""
+def _decimals(values: Floats) -> list[int]:
+    """Decimal places of each column as collected, two at least; many where it has more than a few."""
+    few = range(_FEWEST_DECIMALS, _MOST_DECIMALS)
+    return [
+        next((places for places in few if np.array_equal(np.round(column, places), column)), _MOST_DECIMALS)
+        for column in values.T
+    ]
+
+
+def _kept_valid(
+    values: Floats, masking: Masking, attributes: Sequence[Attribute], decimals: Sequence[int]
+) -> tuple[Floats, bool, bool]:
+    """Masked values as the columns can hold them: as precise as they were, within the bounds that were declared."""
     effect = METHODS[masking.method].effect
     if effect is Effect.EXCHANGED:
         return values, False, False
     whole = [attribute.type is ValueType.INTEGER for attribute in attributes]
-    kept = np.where(whole, np.rint(values), values)
+    fine = np.column_stack([np.round(column, places) for column, places in zip(values.T, decimals, strict=True)])
+    kept = np.where(whole, np.rint(values), fine)
     if effect is Effect.DERIVED:
         return kept, any(whole), False
     low = [-np.inf if attribute.minimum is None else attribute.minimum for attribute in attributes]
