@@ -177,8 +177,8 @@ def loss(view: RecordView) -> Iterator[Block]:
         yield "No file was made, so that there is none whose information could be compared with that of the data."
         return
     yield Table(
-        "Information that the copy keeps (100%: as collected, or at the finest level that may leave; 0%: all withheld), and records that keep the value as "
-        "collected",
+        "Information that the copy keeps (100%: as collected, or at the finest level that may leave; 0%: all "
+        "withheld), and records that keep the value as collected",
         "Column others may know (quasi-identifier) 46 | Information kept 27r | Records with the value as collected 27r",
         [
             (strong("all of them"), numbers.percent(information_kept(view)), _exact(view, None)),
@@ -272,7 +272,9 @@ def _most_specific(view: RecordView) -> float:
 
 def _exact(view: RecordView, name: str | None) -> str:
     """Share of records that keep the value of a quasi-identifier, or of all of them; a dash where none may leave."""
-    if any(one.levels[:1] not in ((), ("as collected",)) for one in view.fields(Role.QUASI) if name in (None, one.name)):
+    if any(
+        one.levels[:1] not in ((), ("as collected",)) for one in view.fields(Role.QUASI) if name in (None, one.name)
+    ):
         return DASH
     if name is None:
         return view.share_in(_most_specific(view))

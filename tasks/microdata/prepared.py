@@ -151,8 +151,7 @@ class People:
     def _quasi_identifiers(self, tuples: Tuples, of_row: Codes) -> dict[str, tuple[Codes, Mapping[str, int]]]:
         """Codes of the quasi-identifiers by row, and the code of each of their values."""
         return {
-            name: (tuples.codes[of_row, axis], one.domain)
-            for axis, (name, one) in enumerate(self.hierarchies.items())
+            name: (tuples.codes[of_row, axis], one.domain) for axis, (name, one) in enumerate(self.hierarchies.items())
         }
 
     @property

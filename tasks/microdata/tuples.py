@@ -123,9 +123,7 @@ def distinct_tuples(
     return Tuples(codes=codes[first], counts=np.rint(counts).astype(np.int64), keys=distinct), inverse
 
 
-def encode(
-    frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str, *, groups: bool = False
-) -> Codes:
+def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str, *, groups: bool = False) -> Codes:
     """Leaf codes of the quasi-identifiers of each row.
 
     Parameters

@@ -28,7 +28,11 @@ def asked(*methods: Method, **generalization: Any) -> dict[str, Any]:
     return {
         "attributes": {"age": {"level": 1}, "zip": {"level": 1, "safe_harbor": "none"}},
         "recipients": [recipient(method.value, method=method.value) for method in methods],
-        "policy": {"gates": GATES, "linkage": QUICK_LINKAGE, "generalization": {"adversary": "one-shot"} | generalization},
+        "policy": {
+            "gates": GATES,
+            "linkage": QUICK_LINKAGE,
+            "generalization": {"adversary": "one-shot"} | generalization,
+        },
     }
 
 
