@@ -229,8 +229,8 @@ class Dialogue:
             if quasi
             else "columns in groups (a request needs one), such as 3,5=q",
             "Columns in groups are quasi-identifiers, known to neighbours and registers. Whether somebody outside "
-            "knows what leaves as it is, is your statement: the gate rests on it. In the request, “level: 1” of a column "
-            "in groups keeps its values in, whatever the method.",
+            "knows what leaves as it is, is your statement: the gate rests on it. In the request, “level: 1” of a "
+            "column in groups keeps its values in, whatever the method.",
             wrong=lambda line: read_changes(line, held)[1],
             more=[*why, *shown_levels(levels, SMALL_CELL, of_people=people)],
         )
