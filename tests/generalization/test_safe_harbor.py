@@ -119,7 +119,7 @@ def test_a_missing_value_stays_as_it_is() -> None:
 
 
 def test_leaves_that_are_groups_are_shown_by_the_values_in_them() -> None:
-    """Of a level with three digits, the restricted groups are one; of one with two, a group has more people than any."""
+    """By three digits the restricted groups are one; by two, a group with others as well has enough people."""
     by_three = from_level(ZIP, 1)
     axis = safe_harbor_axis(by_three, SafeHarborRule.ZIP, TABLE)
     restricted = dict.fromkeys(("380**", "036**", "381**"), "000")

@@ -66,7 +66,7 @@ def test_a_hierarchy_from_a_level_on_takes_the_values_below_it() -> None:
 
 
 def test_levels_that_tell_nothing_or_cross_are_no_finest_level() -> None:
-    with pytest.raises(HierarchyError, match="attributes.race.level") as caught:
+    with pytest.raises(HierarchyError, match=r"attributes\.race\.level") as caught:
         from_level(hierarchy_from_rows("race", RACE, "test"), 3)
     assert (caught.value.expected, caught.value.got) == ("0 to 2", "3")
     rows = [[str(age), f"{age // 5}", "minor" if age < 7 else "adult", "*"] for age in range(10)]
