@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from flows.actor import Clock, actor, utc_now
 from flows.incident_file import IncidentSource, IncidentTable, read_incident
 from flows.ledger import open_ledger, recorder_of
@@ -28,7 +31,7 @@ from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.build import arx_file, read_arx
+from tasks.microdata.build import arx_file, build_hierarchies, read_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
@@ -205,7 +208,11 @@ def _population(
             values, counts = read_population(path, loaded.request.population, tuple(hierarchies))
             trees = list(hierarchies.values())
             present = counts > 0
-            codes = encode(values, hierarchies, path.name)[present]
+            for name, tree in build_hierarchies(loaded, values).items():
+                if tree.values:  # the bundle's hierarchies begin at the same level, and do not know the values below
+                    leaf = tree.encode(values[name].to_numpy(dtype=object))
+                    values[name] = values[name].mask(leaf >= 0, pd.Series(np.array(tree.labels[0])[leaf], values.index))
+            codes = encode(values, hierarchies, path.name, groups=True)[present]
             people, _ = distinct_tuples(codes, trees, counts[present])
     except ReleasegateError as error:
         return None, error.what

@@ -382,7 +382,7 @@ def _crowd_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
 def _shown(checked: CheckedRequest) -> Iterator[Block]:
     request, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     columns = (
-        (name, _role(one), one.type.value, f"{prepared.distinct_values[name]:,}", _levels(prepared, name))
+        (name, _role(one), one.type.value, f"{prepared.distinct_values[name]:,}", _levels(prepared, name, one))
         for name, one in request.attributes.items()
     )
     yield from table("", ("column", "role", "type", ">distinct", "hierarchy"), columns)
@@ -429,9 +429,11 @@ def _role(attribute: Attribute) -> str:
     return attribute.role.value + (" of rows" if attribute.of == "row" else "")
 
 
-def _levels(prepared: Prepared, name: str) -> str:
-    """Sizes of the levels of an attribute's hierarchy."""
+def _levels(prepared: Prepared, name: str, attribute: Attribute) -> str:
+    """Sizes of the levels of an attribute's hierarchy that may leave."""
     tree = prepared.hierarchies.get(name)
     if tree is None:
         return ""
-    return " → ".join(str(len(level)) for level in tree.labels) + ("" if tree.is_tree else ", levels cross")
+    sizes = " → ".join(str(len(level)) for level in tree.labels)
+    from_level = f"from level {attribute.level}: " if attribute.level else ""
+    return from_level + sizes + ("" if tree.is_tree else ", levels cross")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+import pandas as pd
+
 from flows.cli.asking import BACK, LEFT, NONE, WHY, Asking
 from flows.cli.changes import LETTERS, UNKNOWN, read_changes, shown_columns, way_of
 from flows.cli.levels import shown_levels
@@ -17,7 +19,7 @@ from reports.document import named as shortened
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
 from tasks.draft.document import Given
-from tasks.draft.draft import Draft, Source, shared_columns
+from tasks.draft.draft import Draft, Source, count_column, shared_columns
 from tasks.draft.folder import NUMBER, ProfiledFolder
 from tasks.draft.questions import OF_DATA, OF_RECIPIENT, Answer, Line, Question, problem_of, read_answer, words_of
 from tasks.draft.roles import ColumnProfile, Suggestion
@@ -193,7 +195,8 @@ class Dialogue:
         if not self._has_people:
             return self  # the file is the population, so that others know who is in it
         known = self.asking.confirmed(
-            "can others know that a person is in the file",
+            "can others know that a person is in the file (a survey of 4,000 of 230,000 women: nobody knows who was "
+            "asked: no; a register of all claims: yes)",
             "As a neighbour knows of a patient. They look among the records of the file alone: a risk of its own.",
             default=True,
         )
@@ -226,7 +229,8 @@ class Dialogue:
             if quasi
             else "columns in groups (a request needs one), such as 3,5=q",
             "Columns in groups are quasi-identifiers, known to neighbours and registers. Whether somebody outside "
-            "knows what leaves as it is, is your statement: the gate rests on it.",
+            "knows what leaves as it is, is your statement: the gate rests on it. In the request, “level: 1” of a "
+            "column in groups keeps its values in, whatever the method.",
             wrong=lambda line: read_changes(line, held)[1],
             more=[*why, *shown_levels(levels, SMALL_CELL, of_people=people)],
         )
@@ -352,12 +356,34 @@ class Dialogue:
         agreed: Location = ("recipients", recipient, "agreement")
         if given.answers.get((*agreed, "penalty")) and (*agreed, "detection_rate") not in given.answers:
             self.asking.say("The penalty is not counted: nobody has stated the chance that an attempt is noticed.")
+        self._tell_group_sizes(given, recipient)
         name = str(given.answers.get(("recipients", recipient, "organisation"), LEFT))
         short = plain_name(name.partition(",")[0])[:40].strip("-")
         place: Location = ("recipients", recipient, "id")
         if short and short not in _ids(given.answers) and not problem_of(place, short):
             return replace(given, answers={**given.answers, place: short})
         return given if name == LEFT else self._answered(given, [Question(place, words_of(place))])
+
+    def _tell_group_sizes(self, given: Given, recipient: int) -> None:
+        """Say which groups a recipient's amounts lead to, by the default gates."""
+        if _POLICY in self.answers:
+            return
+        from tasks.draft.group_sizes import Crowd, group_sizes_in_words  # noqa: PLC0415  imports the methods
+
+        size, held = self.answers.get(_SIZE), self.draft.suggestions[0].profile.records
+        person = next((one.profile for name, one in _columns(self.draft) if name == self.draft.person), None)
+        people, terms = held if person is None else person.distinct, dict[str, object]({"self": True})
+        if isinstance(size, int | float):
+            people, terms = round(size), {"size": size}
+        elif self.population is not None:
+            people, terms = _people_of(self.population, self.draft) or people, {"path": "population.csv"}
+        known = str(self.answers.get(_PRESENCE, "known"))
+        answers, place = given.with_amounts, ("recipients", recipient)
+        agreement, stakes = (
+            {str(at[-1]): one for at, one in answers.items() if at[:3] == (*place, term)}
+            for term in ("agreement", "stakes")
+        )
+        self.asking.say(group_sizes_in_words(agreement, stakes, Crowd(people, terms, known)))
 
     def _of_people(self, given: Given) -> Given:
         """Ask of people and data; people who are enrolled so are named by a number."""
@@ -426,6 +452,12 @@ class Dialogue:
     def draft_path(self) -> str:
         """Path of the only file, or empty."""
         return "" if self.folder.file is None else self.folder.file.path.removesuffix("-numbered.csv")
+
+
+def _people_of(population: Source, draft: Draft) -> int:
+    """People whom a table counts; 0 where its column of counts is not clear."""
+    counted = count_column(population.frame, [one.profile.name for one in draft.suggestions])
+    return 0 if counted is None else int(pd.to_numeric(population.frame[counted], errors="coerce").sum())
 
 
 def _placed(draft: Draft) -> Iterator[tuple[Location, str, Suggestion]]:

@@ -167,7 +167,7 @@ class Quick:
     def levels(
         self, loaded: LoadedRequest, name: str, fewest: int, other: Hierarchy | None = None
     ) -> list[LevelGroups]:
-        """Groups of each level of a quasi-identifier's hierarchy, or of another one in its place, the values first.
+        """Groups of each level of a quasi-identifier's hierarchy, or of another one in its place, the finest first.
 
         Of another one missing values are left out. Errors are those of ``figures``.
         """
@@ -178,10 +178,11 @@ class Quick:
         if other is not None:
             tree, leaves = other, other.encode(own.labels[0])[leaves]
         known, found = leaves >= 0, list[LevelGroups]()
+        finest = (loaded.request.attributes[name].level or 0) if other is None else 0
         for level in range(tree.n_levels):
             held = np.bincount(tree.groups[leaves[known], level], weights=data.counts[known]).astype(np.int64)
             held = held[held > 0]
-            found.append(LevelGroups(level, len(held), int(held.min()), int(held[held < fewest].sum())))
+            found.append(LevelGroups(level + finest, len(held), int(held.min()), int(held[held < fewest].sum())))
         return found
 
     def designs(self, project: Project, read: ReadRequest, recipient: int, seconds: float) -> DesignSearch:

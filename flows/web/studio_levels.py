@@ -157,7 +157,8 @@ def _levels(shown: ShownProject, column: ShownColumn, form: SubmittedForm | None
             source = source_changes(source, form.fields)
             changes[*column.place, "hierarchy"] = source
         sizes = quick.levels(_trial(shown, changes), column.name, shown.fewest, other)
-        if values is None and ("file" in source or "groups" in source):
+        begins_above = shown.read.value((*column.place, "level"))  # its groups are not put together on a page
+        if values is None and ("file" in source or "groups" in source) and not begins_above:
             values = _grouping(shown, column, None)
     except ReleasegateError as found:
         unseen = found

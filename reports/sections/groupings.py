@@ -12,9 +12,10 @@ def one_grouping(view: RecordView) -> str | None:
     kept = []
     for field in view.fields(Role.QUASI) if is_alike(view) else ():
         level = max((level for level, records in enumerate(field.records_per_level) if records), default=0)
-        groups = field.groups_per_level[level] if level else 0
+        whole = not field.levels or field.levels[level] == "as collected"
+        groups = 0 if whole else field.groups_per_level[level]
         if groups != 1:
-            kept.append(f"{field.name} in {numbers.integer(groups)} groups" if level else f"{field.name} as collected")
+            kept.append(f"{field.name} as collected" if whole else f"{field.name} in {numbers.integer(groups)} groups")
     if not kept:
         return None
     without = "" if view.released == view.rows_in else ", without the records left out"

@@ -183,9 +183,10 @@ def loss(view: RecordView) -> Iterator[Block]:
     if view.record.risk is None:
         yield "No file was made, so that there is none whose information could be compared with that of the data."
         return
+    finest = ", or at the finest level that may leave" if _begins_above(view, None) else ""
     yield Table(
-        "Information that the copy keeps (100%: as collected; 0%: all withheld), and records that keep the value as "
-        "collected",
+        f"Information that the copy keeps (100%: as collected{finest}; 0%: all withheld), and records that keep the "
+        "value as collected",
         "Column others may know (quasi-identifier) 46 | Information kept 27r | Records with the value as collected 27r",
         [
             (strong("all of them"), numbers.percent(information_kept(view)), _exact(view, None)),
@@ -310,8 +311,16 @@ def _most_specific(view: RecordView) -> float:
     return next(one for one in view.risk.game.outcomes if one.chosen).most_specific_share
 
 
+def _begins_above(view: RecordView, name: str | None) -> bool:
+    """Whether no value of a quasi-identifier, or of one of them, may leave as collected."""
+    fields = (one for one in view.fields(Role.QUASI) if name in (None, one.name))
+    return any(one.levels[:1] not in ((), ("as collected",)) for one in fields)
+
+
 def _exact(view: RecordView, name: str | None) -> str:
-    """Share of records that keep the value of a quasi-identifier, or of all of them."""
+    """Share of records that keep the value of a quasi-identifier, or of all of them; a dash where none may leave."""
+    if _begins_above(view, name):
+        return DASH
     if name is None:
         return view.most_specific(_most_specific(view))
     field = next(field for field in view.fields(Role.QUASI) if field.name == name)

@@ -156,6 +156,7 @@ def packed(kept: Kept) -> dict[str, bytes | memoryview]:
     labels = {name: hierarchy.labels for name, hierarchy in kept.hierarchies.items()}
     arrays: dict[str, Any] = {
         "labels": _text(labels),
+        "values": _text({name: hierarchy.values for name, hierarchy in kept.hierarchies.items() if hierarchy.values}),
         "axis_labels": _text(kept.axis_labels),
         "population_codes": kept.population.codes,
         "population_counts": kept.population.counts,
@@ -180,10 +181,16 @@ def unpacked(members: Mapping[str, bytes]) -> Kept:
     try:
         with opened_arrays(io.BytesIO(members[_RULE])) as arrays:
             labels: Mapping[str, Sequence[Sequence[str]]] = json.loads(arrays["labels"].tobytes())
+            held = json.loads(arrays["values"].tobytes()) if "values" in arrays else {}
             return Kept(
                 request=members[_REQUEST],
                 hierarchies={
-                    name: Hierarchy(name, tuple(tuple(level) for level in levels), arrays[f"groups_{axis}"])
+                    name: Hierarchy(
+                        name,
+                        tuple(tuple(level) for level in levels),
+                        arrays[f"groups_{axis}"],
+                        tuple(tuple(values) for values in held.get(name, ())),
+                    )
                     for axis, (name, levels) in enumerate(labels.items())
                 },
                 axis_labels=tuple(tuple(axis) for axis in json.loads(arrays["axis_labels"].tobytes())),

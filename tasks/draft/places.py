@@ -29,6 +29,10 @@ def with_places(
         by_role[one.role][one.profile.name] = one
     released = by_role[Role.SENSITIVE] | by_role[Role.INSENSITIVE] | by_role[Role.UNREVIEWED]
     names = list(released)
+    quasi = {
+        name: (codes, dict(zip(values, range(len(values)), strict=True)))
+        for name, (codes, values) in _written(by_role[Role.QUASI], columns).items()
+    }
     domains = {} if population is None else {str(name): pd.Index(population[name].unique()) for name in population}
     table = ColumnTable(
         {name: without_gaps(columns[name].codes) for name in names},
@@ -40,7 +44,7 @@ def with_places(
             if name not in columns or len(columns[name].values) < NEARLY_UNIQUE * len(codes)
         },
         tuple(presences({name: pd.Index(columns[name].values) for name in names}, {"population": domains})),
-        tuple(namings(*(_written(part, columns) for part in (released, by_role[Role.QUASI])))),
+        tuple(namings(_written(released, columns), quasi)),
         {
             name: numbers
             for each in (*released.values(), *by_role[Role.QUASI].values())

@@ -62,12 +62,33 @@ def safe_harbor_axis(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable
 
 
 def _labels(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequence[str]:
+    if hierarchy.values:
+        return _labels_of_groups(hierarchy, rule, table)
     leaves = hierarchy.labels[0]
     if hierarchy.missing_leaf >= 0:
         stated = [leaf for leaf in leaves if leaf != MISSING]
         shown = dict(zip(stated, _shown(stated, rule, hierarchy.name, table), strict=True))
         return [shown.get(leaf, leaf) for leaf in leaves]
     return _shown(leaves, rule, hierarchy.name, table)
+
+
+def _labels_of_groups(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequence[str]:
+    """Labels of leaves that are groups: Safe Harbor's own where it shows all values of one alike, else the group's."""
+    stated = [value for value in hierarchy.domain if value != MISSING]
+    shown = dict(zip(stated, _shown(stated, rule, hierarchy.name, table), strict=True))
+    found = list[str]()
+    for label, values in zip(hierarchy.labels[0], hierarchy.values, strict=True):
+        alike = {shown.get(value, value) for value in values}
+        if len(alike) > 1 and AGE_LABEL in alike and rule is SafeHarborRule.AGE:
+            raise HierarchyError(
+                "a group of ages has some over 89 and some not, and Safe Harbor keeps the former apart",
+                where=f"attributes.{hierarchy.name}.level",
+                expected="a level with a limit between the ages 89 and 90",
+                got="a group across it",
+                fix="name a lower level, or add one that has this limit",
+            )
+        found.append(alike.pop() if len(alike) == 1 and rule is not SafeHarborRule.NONE else label)
+    return found
 
 
 def _shown(leaves: Sequence[str], rule: SafeHarborRule, name: str, table: ZipTable) -> Sequence[str]:

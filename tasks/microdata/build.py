@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from tasks.core.errors import HierarchyError
-from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tasks.microdata.hierarchy import Hierarchy, from_level, hierarchy_from_rows
 from tasks.microdata.tuples import check_cells
 from tasks.request.load import LoadedRequest
 from tasks.request.model import DateLevels, DatePeriod, GroupLevels, HierarchySource, IntervalLevels, PrefixLevels
@@ -147,7 +147,7 @@ def from_groups(name: str, groups: GroupLevels, *, levels_may_cross: bool = Fals
 def build_hierarchies(
     loaded: LoadedRequest, population: pd.DataFrame | Mapping[str, pd.Series]
 ) -> dict[str, Hierarchy]:
-    """Build the hierarchy of every quasi-identifier, in the order of the request.
+    """Build the hierarchy of every quasi-identifier, in the order of the request, from its finest level that may leave.
 
     The values of the population make up the domain of a hierarchy by prefixes. The data's own do not, unless people are
     counted in the file: hierarchies go with a delivery, and the rule of a release must not depend on who is in it.
@@ -161,14 +161,16 @@ def build_hierarchies(
     """
     hierarchies = {}
     for name in loaded.request.quasi_identifiers:
-        source = loaded.request.attributes[name].hierarchy
+        attribute = loaded.request.attributes[name]
+        source = attribute.hierarchy
         if source is None:
             continue
         if source.file is not None:
             path = loaded.resolve(source.file, f"attributes.{name}.hierarchy.file")
-            hierarchies[name] = read_arx(name, path, levels_may_cross=source.levels_may_cross)
+            whole = read_arx(name, path, levels_may_cross=source.levels_may_cross)
         else:
-            hierarchies[name] = written_out(name, source, population)
+            whole = written_out(name, source, population)
+        hierarchies[name] = from_level(whole, attribute.level or 0)
     check_cells(hierarchies)
     return hierarchies
 

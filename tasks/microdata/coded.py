@@ -111,7 +111,7 @@ class Prepared:
     tuple_of_record: NDArray[np.int32]
     """Tuple of each record, in the order of the file, persons by their first rows; shape (n_records,)."""
     distinct_values: dict[str, int]
-    """Distinct values of each column of the microdata, missing left out."""
+    """Distinct values of each column of the microdata, missing left out; groups where nothing finer may leave."""
     columns: dict[str, CodedColumn] = field(default_factory=dict)
     """Further columns that are counted or weighed: for the combined score, record linkage and k-anonymity."""
     register: Register | None = None
@@ -273,13 +273,17 @@ def group_sensitivities(
         if given is not None:
             values: dict[str, float] = {}
             for level, labels in enumerate(hierarchy.labels[:-1]):
-                for leaf, group in zip(hierarchy.labels[0], hierarchy.groups[:, level], strict=True):
-                    weight = 0.0 if leaf == MISSING else given.values.get(leaf, given.default)
+                for value, leaf in hierarchy.domain.items():
+                    weight, group = _of_value(given, value), hierarchy.groups[leaf, level]
                     values[labels[group]] = extreme(values.get(labels[group], weight), weight)
             values = dict.fromkeys(hierarchy.axis_labels, 0.0) | values
             default = extreme(values.values())
             found[name] = SensitivityWeights(attribute=given.attribute, values=values, default=default)
     return found
+
+
+def _of_value(given: SensitivityWeights, value: str) -> float:
+    return 0.0 if value == MISSING else given.values.get(value, given.default)
 
 
 def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:

@@ -175,7 +175,7 @@ def _query(names: Sequence[str], strides: Sequence[int]) -> str:
 def _leaves(tree: Hierarchy, missing: Sequence[str]) -> pa.Table:
     """Values of a hierarchy with their leaf numbers, and those of missing values where it has a leaf for them."""
     leaves: dict[str | None, int] = {
-        label: leaf for leaf, label in enumerate(tree.labels[0]) if label not in (*missing, MISSING)
+        value: leaf for value, leaf in tree.domain.items() if value not in (*missing, MISSING)
     }
     if tree.missing_leaf >= 0:
         leaves |= dict.fromkeys((None, *missing), tree.missing_leaf)

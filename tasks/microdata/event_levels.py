@@ -41,7 +41,10 @@ def at_released_levels(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataF
 
 def as_collected(request: ReleaseRequest) -> ReleaseRequest:
     """The request, by which attributes of rows are read as they were collected."""
-    plain = {name: one.model_copy(update={"level": None}) for name, one in request.attributes.items()}
+    plain = {
+        name: one.model_copy(update={"level": None}) if one.is_event else one
+        for name, one in request.attributes.items()
+    }
     return request.model_copy(update={"attributes": plain})
 
 

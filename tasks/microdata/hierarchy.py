@@ -10,7 +10,7 @@ ARX form, ``tasks.microdata.build`` makes hierarchies from intervals, prefixes a
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import pandas as pd
@@ -40,6 +40,8 @@ class Hierarchy:
     """Labels of the groups of each level."""
     groups: Codes
     """Group of each leaf at each level, array of shape (n_leaves, n_levels)."""
+    values: tuple[tuple[str, ...], ...] = ()
+    """Values that each leaf holds where the leaves are groups, as of ``from_level``; empty where they are values."""
 
     @property
     def n_leaves(self) -> int:
@@ -108,9 +110,21 @@ class Hierarchy:
         first: Codes = np.flatnonzero(np.diff(self.groups[:, level], prepend=-1)).astype(np.int32)
         return first
 
-    def encode(self, values: Sequence[str] | NDArray[np.object_]) -> Codes:
-        """Leaf number of each value; −1 for a value outside the domain."""
-        return self._leaves.get_indexer(pd.Index(np.asarray(values, dtype=object))).astype(np.int32)
+    def encode(self, values: Sequence[str] | NDArray[np.object_], *, groups: bool = True) -> Codes:
+        """Leaf number of each value; −1 for one outside the domain. Leaves that are groups are known by name, if so."""
+        asked = pd.Index(np.asarray(values, dtype=object))
+        found = self._leaves.get_indexer(asked)
+        if self.values:
+            leaf = np.append(np.repeat(np.arange(self.n_leaves), [len(held) for held in self.values]), -1)
+            of_value = leaf[pd.Index([*chain(*self.values)], dtype="object").get_indexer(asked)]
+            found = np.where((of_value < 0) & groups, found, of_value)
+        return found.astype(np.int32)
+
+    @cached_property
+    def domain(self) -> dict[str, int]:
+        """Leaf of each value."""
+        held = self.values or ((label,) for label in self.labels[0])
+        return {value: leaf for leaf, values in enumerate(held) for value in values}
 
     @cached_property
     def missing_leaf(self) -> int:
@@ -126,7 +140,42 @@ def with_leaf_apart(hierarchy: Hierarchy, label: str) -> Hierarchy:
     """A hierarchy with one more value, which shares no group with any other below the top."""
     labels = tuple((*level, label) for level in hierarchy.labels[:-1])
     row = np.array([[*map(len, hierarchy.labels[:-1]), 0]], dtype=np.int32)
-    return Hierarchy(hierarchy.name, (*labels, hierarchy.labels[-1]), np.concatenate([hierarchy.groups, row]))
+    groups = np.concatenate([hierarchy.groups, row])
+    values = (*hierarchy.values, (label,)) if hierarchy.values else ()
+    return Hierarchy(hierarchy.name, (*labels, hierarchy.labels[-1]), groups, values)
+
+
+def from_level(hierarchy: Hierarchy, level: int) -> Hierarchy:
+    """The hierarchy from a level on: the groups of that level are its leaves, and still take the values in them.
+
+    Raises
+    ------
+    HierarchyError
+        If there is no such level below the last one, or a group of it has parts in several groups of a higher one.
+    """
+    if level == 0:
+        return hierarchy
+    where, last = f"attributes.{hierarchy.name}.level", hierarchy.n_levels - 1
+    if level >= last:
+        raise HierarchyError(
+            "the hierarchy has no such level below its last one, which tells nothing",
+            where=where,
+            expected=f"0 to {last - 1}",
+            got=f"{level}",
+            fix="name a lower level, or give the column the role withheld",
+        )
+    crossing = [above for above in range(level + 1, last) if not hierarchy.nests(above, level)]
+    if crossing:
+        raise HierarchyError(
+            "a group of the level has parts in several groups of a higher one",
+            where=where,
+            expected="a level whose groups lie whole in those of all higher ones",
+            got=f"one that crosses level {crossing[0]}",
+            fix="name another level, or take the levels that cross out of the hierarchy",
+        )
+    first = hierarchy.starts(level)
+    values = tuple(hierarchy.labels[0][start:end] for start, end in pairwise([*first, hierarchy.n_leaves]))
+    return Hierarchy(hierarchy.name, hierarchy.labels[level:], hierarchy.groups[first, level:], values)
 
 
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:

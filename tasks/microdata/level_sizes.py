@@ -24,11 +24,18 @@ class LevelSize:
 
 
 def level_sizes(
-    tree: Hierarchy, source: HierarchySource | None, records: NDArray[np.int64], people: NDArray[np.int64]
+    tree: Hierarchy,
+    source: HierarchySource | None,
+    records: NDArray[np.int64],
+    people: NDArray[np.int64],
+    finest: int = 0,
 ) -> tuple[LevelSize, ...]:
-    """The levels of a hierarchy from its values up; `records` and `people` are of shape (n_leaves,)."""
+    """The levels of a hierarchy from its leaves up, which are at the level `finest` of its source.
+
+    `records` and `people` are of shape (n_leaves,).
+    """
     found = []
-    for level, title in enumerate(_titles(tree, source)):
+    for level, title in enumerate(_titles(tree.n_levels + finest, source)[finest:]):
         held = np.bincount(tree.groups[:, level], records) > 0
         smallest = np.bincount(tree.groups[:, level], people)[held].min(initial=people.sum())
         found.append(LevelSize(title, int(held.sum()), int(smallest)))
@@ -42,7 +49,7 @@ def prepared_levels(prepared: Prepared, attributes: Mapping[str, Attribute]) -> 
         records, people = (
             _by_leaf(one.codes[:, axis], one.counts, tree) for one in (prepared.data, prepared.population)
         )
-        found[name] = level_sizes(tree, attributes[name].hierarchy, records, people)
+        found[name] = level_sizes(tree, attributes[name].hierarchy, records, people, attributes[name].level or 0)
     return found
 
 
@@ -50,7 +57,7 @@ def _by_leaf(leaves: Codes, counts: NDArray[np.int64], tree: Hierarchy) -> NDArr
     return np.bincount(leaves, counts, tree.n_leaves).astype(np.int64)
 
 
-def _titles(tree: Hierarchy, source: HierarchySource | None) -> list[str]:
+def _titles(n_levels: int, source: HierarchySource | None) -> list[str]:
     """Names of the levels; those between values and top as the source states them, else numbered."""
     between: list[str] = []
     if source is not None and source.intervals is not None:
@@ -59,5 +66,5 @@ def _titles(tree: Hierarchy, source: HierarchySource | None) -> list[str]:
         between = [f"first {kept}" for kept in source.prefixes.keep]
     elif source is not None and source.dates is not None:
         between = [period.value for period in source.dates.levels]
-    numbered = [f"level {level}" for level in range(len(between) + 1, tree.n_levels)]
-    return ["values", *[*between, *numbered][: tree.n_levels - 2], "all"]
+    numbered = [f"level {level}" for level in range(len(between) + 1, n_levels)]
+    return ["values", *[*between, *numbered][: n_levels - 2], "all"]

@@ -148,11 +148,10 @@ class People:
             left_out=max(self._listed - population.total, 0),
         )
 
-    def _quasi_identifiers(self, tuples: Tuples, of_row: Codes) -> dict[str, Factorized]:
-        """Codes of the quasi-identifiers by row, and their values."""
+    def _quasi_identifiers(self, tuples: Tuples, of_row: Codes) -> dict[str, tuple[Codes, Mapping[str, int]]]:
+        """Codes of the quasi-identifiers by row, and the code of each of their values."""
         return {
-            name: (tuples.codes[of_row, axis].astype(np.int64), pd.Index(one.labels[0]))
-            for axis, (name, one) in enumerate(self.hierarchies.items())
+            name: (tuples.codes[of_row, axis], one.domain) for axis, (name, one) in enumerate(self.hierarchies.items())
         }
 
     @property
@@ -309,7 +308,7 @@ def read_people(loaded: LoadedRequest, column: Callable[[str], pd.Series]) -> Pe
     hierarchies = build_hierarchies(loaded, counted)
     listed = {name: hierarchies[name] for name in names}
     with raised_as(PopulationError):
-        codes = encode(values, listed, request.population.path)
+        codes = encode(values, listed, request.population.path, groups=True)
     some = counts > 0
     population, _ = distinct_tuples(codes[some], list(listed.values()), counts[some])
     if lacks:
@@ -344,7 +343,7 @@ def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], p
     path = loaded.resolve(register.path, "external_data.path")
     values, counts = read_population(path, register, loaded.request.quasi_identifiers)
     with raised_as(PopulationError):
-        codes = encode(values, hierarchies, register.path)
+        codes = encode(values, hierarchies, register.path, groups=True)
     rows = np.flatnonzero(counts)
     tuples, tuple_of_row = distinct_tuples(codes[rows], list(hierarchies.values()), counts[rows])
     place = population.find(tuples.keys)
@@ -370,6 +369,7 @@ def save(prepared: Prepared, path: Path) -> None:
     register, columns, events = prepared.register, prepared.columns.values(), prepared.events
     about = {
         "labels": {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()},
+        "values": {name: hierarchy.values for name, hierarchy in prepared.hierarchies.items()},
         "distinct_values": prepared.distinct_values,
         "columns": list(prepared.columns),
         "register": register and register.sha256,
@@ -450,7 +450,9 @@ def load(path: Path) -> Prepared:
         )
         return Prepared(
             {
-                name: Hierarchy(name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"])
+                name: Hierarchy(
+                    name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"], tuple(map(tuple, about["values"][name]))
+                )
                 for axis, (name, levels) in enumerate(about["labels"].items())
             },
             data,

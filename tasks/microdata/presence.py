@@ -89,13 +89,18 @@ class Naming:
     other: str
 
 
-def namings(texts: Mapping[str, Factorized], others: Mapping[str, Factorized]) -> Iterator[Naming]:
-    """Columns of text, each with another column whose values stand in it as whole words, beyond chance."""
+def namings(
+    texts: Mapping[str, Factorized], others: Mapping[str, tuple[NDArray[np.integer], Mapping[str, int]]]
+) -> Iterator[Naming]:
+    """Columns of text, each with another column whose values stand in it as whole words, beyond chance.
+
+    Of the others the code of each record, and that of each value, are given.
+    """
     written = {name: [_words(text) for text in values[:_MOST_TEXTS]] for name, (_, values) in texts.items()}
     for other, (own, values) in others.items():
-        sought = {_words(value): place for place, value in enumerate(values) if _letters(value) >= _LEAST_LETTERS}
+        sought = {_words(value): place for value, place in values.items() if _letters(value) >= _LEAST_LETTERS}
         for name, (codes, _) in texts.items():
-            if sought and names_own(codes, own, _named(written[name], sought), len(values)):
+            if sought and names_own(codes, own, _named(written[name], sought), max(values.values()) + 1):
                 yield Naming(name, other)
 
 

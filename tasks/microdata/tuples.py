@@ -123,7 +123,7 @@ def distinct_tuples(
     return Tuples(codes=codes[first], counts=np.rint(counts).astype(np.int64), keys=distinct), inverse
 
 
-def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str) -> Codes:
+def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str, *, groups: bool = False) -> Codes:
     """Leaf codes of the quasi-identifiers of each row.
 
     Parameters
@@ -134,6 +134,8 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
         In the order of the codes wanted; one that has a leaf for missing values takes them.
     where : str
         Name of the file, for messages.
+    groups : bool
+        Whether a cell may name the group, where the leaves of a hierarchy are groups: counts of people may be by these.
 
     Returns
     -------
@@ -158,7 +160,7 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
             )
         levels, distinct = pd.factorize(frame[name])
         values = np.asarray(distinct, dtype=object)
-        leaves = np.where(values == MISSING, -1, hierarchy.encode(values))
+        leaves = np.where(values == MISSING, -1, hierarchy.encode(values, groups=groups))
         codes[:, axis] = np.append(leaves, hierarchy.missing_leaf)[levels]
         unknown = np.flatnonzero(codes[:, axis] < 0)
         if len(unknown):
@@ -166,7 +168,7 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
             raise DataError(
                 "values are missing from a hierarchy",
                 where=f"{where}, column {name}, {row_positions(unknown)}",
-                expected=f"one of the {hierarchy.n_leaves} values of the hierarchy",
+                expected=f"one of the {len(hierarchy.domain)} values of the hierarchy",
                 got=f"{len(others)} other values in {len(unknown)} records{_near_miss(others, hierarchy)}",
                 fix="correct the records, or add the values to the hierarchy (by prefixes: to the population)",
             )
@@ -181,6 +183,6 @@ def _near_miss(others: Sequence[str], hierarchy: Hierarchy) -> str:
         "leading zeros": lambda text: text.strip().lstrip("0"),
     }
     for difference, same in ways.items():
-        if set(map(same, hierarchy.labels[0])) >= set(map(same, others)):
+        if set(map(same, hierarchy.domain)) >= set(map(same, others)):
             return f"; they differ by {difference}"
     return ""

@@ -20,7 +20,7 @@ from tasks.generalization.count_index import CountIndex
 from tasks.generalization.setting import count_index
 from tasks.microdata.build import from_prefixes
 from tasks.microdata.coded import Prepared
-from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy, with_leaf_apart
+from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy, from_level, with_leaf_apart
 from tasks.microdata.missing_values import lacking_values, people_beside_missing
 from tasks.microdata.prepared import People, people_domains, read_register
 from tasks.microdata.read import read_population
@@ -58,7 +58,8 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     hierarchies = {name: _extended(hierarchy, request, values) for name, hierarchy in kept.hierarchies.items()}
     known = counts > 0
     for name, hierarchy in hierarchies.items():
-        known &= values[name].isin(set(hierarchy.labels[0]) - {MISSING}).to_numpy(dtype=np.bool_)
+        leaf = hierarchy.encode(values[name].to_numpy(dtype=object))
+        known &= (leaf >= 0) & (leaf != hierarchy.missing_leaf)
     strangers = int(counts[~known].sum())
     if not known.any():
         raise PopulationError(
@@ -69,7 +70,7 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
             fix="name a population of the same people with --under",
         )
     with raised_as(PopulationError):
-        codes = encode(values[known], hierarchies, named)
+        codes = encode(values[known], hierarchies, named, groups=True)
     found, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
     population = _beside_missing(found, hierarchies, kept, request.policy.missing.quasi_identifiers)
     register = read_register(loaded, hierarchies, population)
@@ -163,13 +164,15 @@ def not_as_kept(what: str, expected: str, got: str) -> StageFailed:
 
 def _extended(hierarchy: Hierarchy, request: ReleaseRequest, values: pd.DataFrame) -> Hierarchy:
     """A hierarchy of the release; one by prefixes with values that the population has only now."""
-    source = request.attributes[hierarchy.name].hierarchy
+    attribute = request.attributes[hierarchy.name]
+    source = attribute.hierarchy
     if source is None or source.prefixes is None:
         return hierarchy
     now = (str(value) for value in values[hierarchy.name].dropna().unique())
-    stated = (label for label in hierarchy.labels[0] if label != MISSING)
+    stated = (value for value in hierarchy.domain if value != MISSING)
     try:
         extended = from_prefixes(hierarchy.name, source.prefixes, chain(stated, now))
+        extended = from_level(extended, attribute.level or 0 if hierarchy.values else 0)
         return extended if hierarchy.missing_leaf < 0 else with_leaf_apart(extended, MISSING)
     except HierarchyError:
         return hierarchy

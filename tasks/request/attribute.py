@@ -399,7 +399,8 @@ class Attribute(RequestPart):
     )
     level: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None,
-        description="Level at which an attribute of rows is released, in every copy; 0: the values themselves.",
+        description="Level at which an attribute of rows is released, in every copy; of a quasi-identifier, the finest "
+        "one that may leave, from which information kept is measured. 0: the values themselves.",
     )
     least_people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None,
@@ -602,12 +603,14 @@ class Attribute(RequestPart):
             fix="add “level: 1” for the first level above the values, or remove both",
         ),
         Rule(
-            "level and least_people are of attributes of rows whose hierarchy the request writes out",
+            "least_people, and level but for quasi-identifiers, are of attributes of rows whose hierarchy the request "
+            "writes out",
             lambda one: next(
                 (
                     key
                     for key, given in (("level", one.level), ("least_people", one.least_people))
                     if given is not None
+                    and not (key == "level" and one.role is Role.QUASI)
                     and not (one.is_event and one.hierarchy is not None and one.hierarchy.file is None)
                 ),
                 None,

@@ -94,6 +94,8 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
         "numbers from 1 to 5",
     ):
         assert told in words, told
+    assert "a group of at least 148. With the penalty, 26 are enough. Who the 5,000 people are," in words
+    assert "a survey of 4,000 of 230,000 women: nobody knows who was asked: no" in words
     assert "Who the 5,000 people are, of whom the file is a sample; where the data come from" in words
     assert "Traceback" not in session.shown
 
@@ -146,7 +148,11 @@ def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: P
     assert "if a person has several rows (of age, sex, grouping, diagnosis); Enter" in session.asked[0]
     assert len(session.asked) <= 12
     typed = sum(len(line.split()) for line in terms)
-    assert len(re.findall(r"\S*\w\S*", session.shown)) - typed <= 360
+    assert len(re.findall(r"\S*\w\S*", session.shown)) - typed <= 420
+    assert (
+        "At these amounts an attempt pays for groups of fewer than 148 people; each record will be put into a group of "
+        f"at least 148. With the penalty, 26 are enough. The file is small for that, with {ROWS} people: a statement"
+    ) in " ".join(session.shown.split())
     request = load_request(tmp_path / "request.yaml").request
     roles = {name: one.role for name, one in request.attributes.items()}
     assert roles == {

@@ -7,7 +7,7 @@ from tasks.core.errors import HierarchyError, RequestError
 from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
 from tasks.generalization.zip3 import ZipTable
 from tasks.microdata.build import from_intervals
-from tasks.microdata.hierarchy import MISSING, Hierarchy, hierarchy_from_rows, with_leaf_apart
+from tasks.microdata.hierarchy import MISSING, Hierarchy, from_level, hierarchy_from_rows, with_leaf_apart
 from tasks.request.model import IntervalLevels, SafeHarborRule
 from tests.support.silence import CANARY, assert_silent
 
@@ -116,3 +116,29 @@ def test_a_missing_value_stays_as_it_is() -> None:
     assert shown(ages, oldest) == {"88": "88", "89": "89"} | dict.fromkeys(("90", "91", "92", "93"), "90+") | {
         MISSING: MISSING
     }
+
+
+def test_leaves_that_are_groups_are_shown_by_the_values_in_them() -> None:
+    """By three digits the restricted groups are one; by two, a group with others as well has enough people."""
+    by_three = from_level(ZIP, 1)
+    axis = safe_harbor_axis(by_three, SafeHarborRule.ZIP, TABLE)
+    restricted = dict.fromkeys(("380**", "036**", "381**"), "000")
+    assert shown(by_three, axis) == {"370**": "370**", "371**": "371**"} | restricted
+    by_two = from_level(ZIP, 2)
+    assert shown(by_two, safe_harbor_axis(by_two, SafeHarborRule.ZIP, TABLE)) == {
+        "37***": "37***",
+        "38***": "000",
+        "03***": "000",
+    }
+    by_two = with_leaf_apart(by_two, MISSING)
+    assert shown(by_two, safe_harbor_axis(by_two, SafeHarborRule.NONE, TABLE))["38***"] == "38***"
+    assert shown(by_two, safe_harbor_axis(by_two, SafeHarborRule.ZIP, TABLE))[MISSING] == MISSING
+
+
+def test_groups_of_ages_end_before_90_or_are_refused() -> None:
+    ages = from_level(from_intervals("age", IntervalLevels(minimum=80, maximum=99, widths=(5,))), 1)
+    axis = safe_harbor_axis(ages, SafeHarborRule.AGE, TABLE)
+    assert shown(ages, axis) == {"80-84": "80-84", "85-89": "85-89", "90-94": "90+", "95-99": "90+"}
+    across = from_level(from_intervals("age", IntervalLevels(minimum=82, maximum=99, widths=(5,))), 1)
+    with pytest.raises(HierarchyError, match="some over 89"):
+        safe_harbor_axis(across, SafeHarborRule.AGE, TABLE)

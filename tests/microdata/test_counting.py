@@ -109,10 +109,12 @@ def test_pieces_and_duckdb_give_what_the_whole_file_gives(
     rows: list[tuple[Any, ...]], group: int, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.microdata.prepared.pieces", lambda path, request: pieces(path, request, rows=group))
-    loaded = odd_request(tmp_path_factory.mktemp("odd"), as_columns(rows), group)
-    expected = whole(loaded)
-    assert_same(in_pieces(loaded), expected)
-    assert_same(in_pieces(loaded, duckdb_from=1), expected)
+    for finest in (0, 1):
+        level = changed("attributes", "zip", "level", to=finest)
+        loaded = odd_request(tmp_path_factory.mktemp("odd"), as_columns(rows), group, level)
+        expected = whole(loaded)
+        assert_same(in_pieces(loaded), expected)
+        assert_same(in_pieces(loaded, duckdb_from=1), expected)
 
 
 def drawn(n_rows: int, seed: int = 3) -> dict[str, list[Any]]:

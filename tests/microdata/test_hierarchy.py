@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import HierarchyError
-from tasks.microdata.hierarchy import Hierarchy, check_trees, hierarchy_from_rows
+from tasks.microdata.hierarchy import MISSING, Hierarchy, check_trees, from_level, hierarchy_from_rows, with_leaf_apart
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.worlds import Rows, crossing_rows, hierarchy_rows
@@ -48,6 +48,33 @@ def test_by_hand() -> None:
     assert tree.axis_labels.index("Non-White") == 8
     assert tree.encode(["Black", "White", "Martian", "White"]).tolist() == [3, 0, -1, 0]
     assert tree.encode([]).tolist() == []
+
+
+def test_a_hierarchy_from_a_level_on_takes_the_values_below_it() -> None:
+    """Race by two groups: values and the groups' own names are known, those between are not."""
+    tree = with_leaf_apart(from_level(hierarchy_from_rows("race", RACE, "test"), 2), MISSING)
+    assert tree.labels == (("White", "Non-White", MISSING), ("*",))
+    assert tree.groups.tolist() == [[0, 0], [1, 0], [2, 0]]
+    assert tree.values == (("White",), ("Asian", "Other", "Black"), (MISSING,))
+    assert tree.domain == {"White": 0, "Asian": 1, "Other": 1, "Black": 1, MISSING: 2}
+    asked = ["Black", "White", "Non-White", "Other races", "Martian", MISSING]
+    assert tree.encode(asked).tolist() == [1, 0, 1, -1, -1, 2]
+    assert tree.encode(asked, groups=False).tolist() == [1, 0, -1, -1, -1, 2]
+    assert (tree.sizes.tolist(), tree.missing_leaf) == ([1, 1, 1, 3], 2)
+    whole = hierarchy_from_rows("race", RACE, "test")
+    assert from_level(whole, 0) is whole
+
+
+def test_levels_that_tell_nothing_or_cross_are_no_finest_level() -> None:
+    with pytest.raises(HierarchyError, match=r"attributes\.race\.level") as caught:
+        from_level(hierarchy_from_rows("race", RACE, "test"), 3)
+    assert (caught.value.expected, caught.value.got) == ("0 to 2", "3")
+    rows = [[str(age), f"{age // 5}", "minor" if age < 7 else "adult", "*"] for age in range(10)]
+    rows = [[row[0], f"band {row[1]}", *row[2:]] for row in rows]
+    crossing = hierarchy_from_rows("age", rows, "test", levels_may_cross=True)
+    with pytest.raises(HierarchyError, match="parts in several groups"):
+        from_level(crossing, 1)
+    assert from_level(crossing, 2).labels == (("minor", "adult"), ("*",))
 
 
 @QUICK

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import DataError, PopulationError, StageFailed
+from tasks.microdata.coded import group_sensitivities
 from tasks.microdata.hierarchy import MISSING
 from tasks.microdata.prepared import Prepared, load, save
 from tests.support.silence import CANARY, assert_silent
@@ -146,3 +147,47 @@ def test_a_flipped_byte_anywhere_blocks_or_changes_nothing(prepared: Prepared, t
             np.testing.assert_array_equal(again.population.counts, prepared.population.counts)
             np.testing.assert_array_equal(again.tuple_of_record, prepared.tuple_of_record)
     assert blocked > 0
+
+
+BY_GROUP = POPULATION.replace(",88,", ",88-89,").replace(",93,", ",92-93,")
+"""Some people by the two-year band of their age, some by the age."""
+
+
+def test_people_are_counted_alike_by_values_and_by_the_groups_that_may_leave(tmp_path: Path) -> None:
+    """Ages 88 and 89 are one band: 3 and 4 people of 37010 differ in sex alone, as do 37201's 8 of 90-91."""
+    finest = changed("attributes", "age", "level", to=1)
+    by_value, by_group = (
+        tiny_prepared(tiny_request(tmp_path, finest, population=text)) for text in (POPULATION, BY_GROUP)
+    )
+    people = dict(zip(decoded(by_value, by_value.population.codes), by_value.population.counts.tolist(), strict=True))
+    assert people == {
+        ("37010", "88-89", "F"): 3,
+        ("37010", "88-89", "M"): 4,
+        ("37011", "88-89", "F"): 5,
+        ("37201", "90-91", "F"): 2,
+        ("37201", "90-91", "M"): 6,
+        ("37201", "92-93", "M"): 7,
+    }
+    for name in ("codes", "counts", "keys"):
+        assert (getattr(by_group.population, name) == getattr(by_value.population, name)).all()
+        assert (getattr(by_group.data, name) == getattr(by_value.data, name)).all()
+    save(by_value, tmp_path / "kept.npz")
+    assert load(tmp_path / "kept.npz").hierarchies["age"].domain == by_value.hierarchies["age"].domain
+
+
+@pytest.mark.parametrize("cell", ["88-89", "94", CANARY])
+def test_the_values_of_the_data_are_still_those_of_the_whole_hierarchy(tmp_path: Path, cell: str) -> None:
+    bad = DATA.replace("4,37011,88,F", f"4,37011,{cell},F")
+    with pytest.raises(DataError) as caught:
+        tiny_prepared(tiny_request(tmp_path, changed("attributes", "age", "level", to=1), data=bad))
+    assert caught.value.where == "data.csv, column age, row 4"
+    assert caught.value.expected == "one of the 6 values of the hierarchy"
+    assert_silent(caught.value)
+
+
+def test_a_group_weighs_as_its_heaviest_value(tmp_path: Path) -> None:
+    weights = changed("attributes", "age", "sensitivity", to={"values": {"89": 0.9, "92": 0.1}, "default": 0.3})
+    loaded = tiny_request(tmp_path, changed("attributes", "age", "level", to=1), weights)
+    prepared = tiny_prepared(loaded)
+    found = group_sensitivities(loaded.request, prepared.hierarchies)["age"].values
+    assert found == {"88-89": 0.9, "90-91": 0.3, "92-93": 0.3, "*": 0.0}

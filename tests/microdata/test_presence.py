@@ -86,7 +86,12 @@ PLACES = ["Southley", "Mill Wick", "Ayr", "Other"]
 
 def naming(texts: list[str | None], towns: list[int]) -> list[Naming]:
     codes, values = pd.factorize(pd.Series(texts, dtype="object"))
-    return list(namings({"note": (codes, pd.Index(values))}, {"town": (np.array(towns), pd.Index(PLACES))}))
+    return list(
+        namings(
+            {"note": (codes, pd.Index(values))},
+            {"town": (np.array(towns), {town: at for at, town in enumerate(PLACES)})},
+        )
+    )
 
 
 def test_values_are_named_as_whole_words_of_the_records_that_have_them() -> None:

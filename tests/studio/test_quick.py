@@ -112,6 +112,14 @@ def test_groups_are_counted_by_level(quick: Quick, loaded: LoadedRequest) -> Non
     assert quick.levels(loaded, "sex", 73) == [LevelGroups(0, 2, 72, 144), LevelGroups(1, 1, 144, 0)]
 
 
+def test_groups_are_counted_from_the_finest_level_that_may_leave(
+    quick: Quick, project: Project, read: ReadRequest, loaded: LoadedRequest
+) -> None:
+    trial = project.trial(changed(read.data, {("attributes", "age", "level"): 1}))
+    assert trial is not None
+    assert quick.levels(trial, "age", 49) == quick.levels(loaded, "age", 49)[1:]
+
+
 def test_groups_of_another_hierarchy_are_counted_before_it_is_saved(quick: Quick, loaded: LoadedRequest) -> None:
     """48 of each town: two of three together are 96."""
     other = from_groups("town", GroupLevels(levels=({"a": ("north", "south"), "b": ("west",)}, {"*": ("a", "b")})))

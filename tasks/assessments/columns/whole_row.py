@@ -212,7 +212,9 @@ def _heaviest(candidate: Candidate, left: PossibleValues) -> NDArray[np.float64]
     given = candidate.request.attributes[name].sensitivity
     if given is None:
         return np.zeros(len(left.of_record))
-    of_values = np.array([given.attribute * given.values.get(value, given.default) for value in hierarchy.labels[0]])
+    of_values = np.zeros(hierarchy.n_leaves)
+    for one, leaf in hierarchy.domain.items():
+        of_values[leaf] = max(of_values[leaf], given.attribute * given.values.get(one, given.default))
     if hierarchy.missing_leaf >= 0:
         of_values[hierarchy.missing_leaf] = 0.0
     of_set, value = left.held // left.leaves, left.held % left.leaves

@@ -72,6 +72,7 @@ def record_game(candidate: Candidate, row: int) -> RecordGame:
     order = np.argsort(-np.round(publisher, _DECIMALS), kind="stable")
     names = [hierarchy.name for hierarchy in index.hierarchies]
     cells = problem.canonical(cells_at(codes, nodes, index.hierarchies))
+    finest = [candidate.request.attributes[name].level or 0 for name in names]
     own = (cells == candidate.generalization.cells[place]).all(axis=1)
     rank = np.argsort(order)
     best, struck = [], []
@@ -87,7 +88,7 @@ def record_game(candidate: Candidate, row: int) -> RecordGame:
         is_released=bool(candidate.released[place]),
         strategies=tuple(
             RecordStrategy(
-                levels=dict(zip(names, nodes[one].tolist(), strict=True)),
+                levels=dict(zip(names, (nodes[one] + finest).tolist(), strict=True)),
                 value=float(values[one]),
                 people=int(people[one]),
                 attacked=bool(attacked[one]),

@@ -313,7 +313,8 @@ def _fields(
     masked_by = {name: masking.method.value for masking in request.masking for name in masking.attributes}
     fields = []
     for name, attribute in request.attributes.items():
-        details = _generalized(table, generalization, kept, axis_of[name]) if name in axis_of else {}
+        finest = attribute.level or 0
+        details = _generalized(table, generalization, kept, axis_of[name], finest) if name in axis_of else {}
         crossing = name in axis_of and not table.hierarchies[axis_of[name]].is_tree
         treatment = dates_in_words(request, name) or _treatment(
             attribute, generalization, masked_by.get(name), crossing=crossing
@@ -331,7 +332,9 @@ def _treatment(attribute: Attribute, generalization: Generalization, masked_by: 
             if generalization.k_anonymity and generalization.method is not Method.K_ANONYMITY
             else ""
         )
-        return f"generalized ({generalization.method.value}{after}{', along levels that cross' if crossing else ''})"
+        finest = f", at level {attribute.level} of its hierarchy or coarser" if attribute.level else ""
+        crossed = ", along levels that cross" if crossing else ""
+        return f"generalized ({generalization.method.value}{after}{crossed}{finest})"
     if masked_by:
         return f"masked ({masked_by})"
     if attribute.level:
@@ -340,7 +343,7 @@ def _treatment(attribute: Attribute, generalization: Generalization, masked_by: 
 
 
 def _generalized(
-    table: CountIndex, generalization: Generalization, kept: NDArray[np.bool_], axis: int
+    table: CountIndex, generalization: Generalization, kept: NDArray[np.bool_], axis: int, finest: int
 ) -> dict[str, object]:
     hierarchy = table.hierarchies[axis]
     cells, records = generalization.cells[kept, axis], table.data.counts[kept]
@@ -348,14 +351,17 @@ def _generalized(
     per_level = np.bincount(levels, weights=records, minlength=hierarchy.n_levels)
     sizes = np.concatenate([hierarchy.sizes, table.safe_harbor[axis].extra_sizes])
     lost = np.log(sizes[cells]) / max(np.log(hierarchy.n_leaves), 1e-12)
+    top = finest + hierarchy.n_levels - 1
     return {
         "levels": tuple(
-            "as collected" if level == 0 else "withheld" if level == hierarchy.n_levels - 1 else f"level {level}"
-            for level in range(hierarchy.n_levels)
+            "as collected" if level == 0 else "withheld" if level == top else f"level {level}"
+            for level in range(finest, top + 1)
         ),
         "groups_per_level": tuple(len(labels) for labels in hierarchy.labels),
         "records_per_level": tuple(int(count) for count in per_level),
-        "values_lost": len(np.setdiff1d(table.data.codes[:, axis], [*cells[levels == 0], hierarchy.missing_leaf])),
+        "values_lost": None
+        if finest
+        else len(np.setdiff1d(table.data.codes[:, axis], [*cells[levels == 0], hierarchy.missing_leaf])),
         "information_kept": float(1.0 - records @ lost / records.sum()),
     }
 

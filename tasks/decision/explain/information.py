@@ -262,9 +262,11 @@ def _level(made: Candidate, axis: int) -> str:
         made.index, made.generalization.levels[released, axis], made.generalization.cells[released, axis], axis
     )
     most = int(np.bincount(levels, weights=made.records, minlength=tree.n_levels).argmax())
-    if most in (0, tree.n_levels - 1):
-        return "as collected" if most == 0 else "withheld"
-    return level_in_words(made.request.attributes[made.request.quasi_identifiers[axis]].hierarchy, most)
+    attribute = made.request.attributes[made.request.quasi_identifiers[axis]]
+    level = most + (attribute.level or 0)
+    if level == 0 or most == tree.n_levels - 1:
+        return "as collected" if level == 0 else "withheld"
+    return level_in_words(attribute.hierarchy, level)
 
 
 def level_in_words(source: HierarchySource | None, level: int) -> str:
@@ -348,11 +350,11 @@ def _terms(trial: Trial) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _finer(request: ReleaseRequest) -> dict[str, LevelsChange]:
-    """Levels that declared hierarchies lack, by quasi-identifier."""
+    """Levels that declared hierarchies lack, by quasi-identifier; none where one of them is stated by its number."""
     found = dict[str, LevelsChange]()
     for name in request.quasi_identifiers:
         finer = finer_levels(request.attributes[name].hierarchy)
-        if finer is not None:
+        if finer is not None and not request.attributes[name].level:
             where, now, after = finer
             found[name] = LevelsChange(attribute_path(name, f"hierarchy.{where}"), _listed(now), _listed(after), after)
     return found
