@@ -19,10 +19,11 @@ from tasks.draft.lines import folded
 from tasks.draft.questions import PUBLISHED, Answer, Answers, Question, words_of
 from tasks.draft.roles import COUNTED, IN_LABEL, IN_NAME, LACKING, UNCLEAR, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
+from tasks.draft.stated import STATED
 from tasks.draft.structure import Place
 from tasks.request.document import Location
 from tasks.request.form import printable
-from tasks.request.model import HierarchySource, Policy, Role, SafeHarborRule, ValueType
+from tasks.request.model import DEFAULT_GATES, HierarchySource, Policy, Role, SafeHarborRule, ValueType, records_for
 
 _TEMPLATES = shipped("templates") / "draft"
 _SETS_SHOWN = (2, 3)
@@ -32,6 +33,7 @@ _QUOTED, _PLAIN = re.compile(r'"([^"\\]*)"'), re.compile(f"{_UNQUOTED.pattern}|{
 _UNLABELLED = (Role.DIRECT, Role.PSEUDONYM, Role.TEXT)
 _IN_SHORT = {COUNTED: "counted", LACKING: "not counted", UNCLEAR: "unclear"}
 _KNOWN = "known_probability"
+_MASKED_TOGETHER = 200
 _ASKED = "“?”: 0 if nobody outside can know it, 1 if somebody can"
 
 
@@ -153,6 +155,11 @@ def compose(
     for further_table in further.tables:
         name = further_table.place.table
         everywhere += [(("tables", name, "attributes"), f"{name}.", one) for one in further_table.suggestions]
+    knowable = [
+        one
+        for one in suggestions
+        if can_be_masked(one) and given.answers.get(("attributes", one.profile.name, _KNOWN)) != 0
+    ]
     terms: Mapping[str, object] = {
         "data": data,
         "population": population,
@@ -173,11 +180,8 @@ def compose(
         "gaps": any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
         "sets": [one for one in largest if one is not None],
         "in_part": suggestions[0].profile.records > MAXIMUM_RECORDS,
-        "numbers": [
-            one.profile.name
-            for one in suggestions
-            if can_be_masked(one) and given.answers.get(("attributes", one.profile.name, _KNOWN)) != 0
-        ],
+        "numbers": [one.profile.name for one in knowable if not _is_known_to_some(one)],
+        "masked": [(one.profile.name, masked_in_groups_of(one)) for one in knowable if _is_known_to_some(one)],
         "gates": Policy(id="default", version="1").gates,
         "blank": blanks.blank,
         "optional": blanks.optional,
@@ -286,6 +290,17 @@ def can_be_masked(suggestion: Suggestion) -> bool:
     column = suggestion.profile
     varying = column.distinct > 1 and column.type in (ValueType.INTEGER, ValueType.NUMBER)
     return varying and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE, Role.UNREVIEWED)
+
+
+def _is_known_to_some(suggestion: Suggestion) -> bool:
+    """Whether a person has said that it is a secret, which some outside may know."""
+    return suggestion.role is Role.SENSITIVE and STATED in suggestion.reasons and not suggestion.of_row
+
+
+def masked_in_groups_of(suggestion: Suggestion) -> int:
+    """Records of a group whose mean stands for their numbers: a tenth of the file, 200 at most."""
+    column = suggestion.profile
+    return min(_MASKED_TOGETHER, max((column.records - column.missing) // 10, records_for(DEFAULT_GATES[0].threshold)))
 
 
 def _twins(sets: Sequence[Separation]) -> dict[str, list[str]]:

@@ -33,7 +33,7 @@ from tasks.microdata.build import from_dates, from_intervals, from_prefixes, rea
 from tasks.request.document import Location
 from tasks.request.file_form import FileForm
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import Method, PatternName, Policy, Role, SafeHarborRule, ValueType
+from tasks.request.model import MaskingName, Method, PatternName, Policy, Role, SafeHarborRule, ValueType
 from tasks.validation.values import encode
 from tests.support.drafted import draft_request, filled
 from tests.support.examples import examples
@@ -100,6 +100,15 @@ def test_columns_that_the_study_needs_have_one_grouping(clinic: pd.DataFrame, tm
     assert first.policy.generalization.method is Method.NO_ATTACK_COMMON
     assert {name for name in first.quasi_identifiers if first.attributes[name].weight == 10} == {"age"}
     assert second.policy.generalization.method is Method.NO_ATTACK_REMAINDER
+
+
+def test_numbers_that_some_outside_may_know_are_masked(clinic: pd.DataFrame, tmp_path: Path) -> None:
+    """A tenth of 400 records is 40; a word is not masked, nor what nobody outside knows."""
+    file = profile_file(Source("data.csv", clinic))
+    draft = draft_file(file, None, Stated(roles={"age": Role.SENSITIVE, "smoker": Role.SENSITIVE}))
+    request = loaded(draft, tmp_path).request
+    assert [(one.attributes, one.method, one.k) for one in request.masking] == [(("age",), MaskingName.MDAV, 40)]
+    assert "masking:" not in draft.answered(Given({("attributes", "age", "known_probability"): 0})).text
 
 
 def test_separation_by_hand() -> None:
