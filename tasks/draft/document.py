@@ -23,7 +23,8 @@ from tasks.draft.stated import STATED
 from tasks.draft.structure import Place
 from tasks.request.document import Location
 from tasks.request.form import printable
-from tasks.request.model import DEFAULT_GATES, HierarchySource, Policy, Role, SafeHarborRule, ValueType, records_for
+from tasks.request.gate import masked_together
+from tasks.request.model import HierarchySource, Policy, Role, SafeHarborRule, ValueType
 
 _TEMPLATES = shipped("templates") / "draft"
 _SETS_SHOWN = (2, 3)
@@ -33,7 +34,6 @@ _QUOTED, _PLAIN = re.compile(r'"([^"\\]*)"'), re.compile(f"{_UNQUOTED.pattern}|{
 _UNLABELLED = (Role.DIRECT, Role.PSEUDONYM, Role.TEXT)
 _IN_SHORT = {COUNTED: "counted", LACKING: "not counted", UNCLEAR: "unclear"}
 _KNOWN = "known_probability"
-_MASKED_TOGETHER = 200
 _ASKED = "“?”: 0 if nobody outside can know it, 1 if somebody can"
 
 
@@ -298,9 +298,8 @@ def _is_known_to_some(suggestion: Suggestion) -> bool:
 
 
 def masked_in_groups_of(suggestion: Suggestion) -> int:
-    """Records of a group whose mean stands for their numbers: a tenth of the file, 200 at most."""
-    column = suggestion.profile
-    return min(_MASKED_TOGETHER, max((column.records - column.missing) // 10, records_for(DEFAULT_GATES[0].threshold)))
+    """Records of a group whose mean stands for their numbers."""
+    return masked_together(suggestion.profile.records - suggestion.profile.missing)
 
 
 def _twins(sets: Sequence[Separation]) -> dict[str, list[str]]:

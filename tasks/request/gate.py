@@ -14,6 +14,7 @@ from tasks.request.part import (
 )
 
 _SUM = 1e-9
+_MASKED_TOGETHER = 200
 
 
 class Measure(StrEnum):
@@ -191,6 +192,17 @@ def records_for(threshold: float) -> int:
     (12, 10, 3)
     """
     return math.ceil(1 / threshold - _SUM)
+
+
+def masked_together(records: int) -> int:
+    """Records of a group whose mean stands for their numbers, where nobody has said: a tenth, from 12 to 200.
+
+    Of twelve, no record is matched by the mean with more than the default gates allow.
+
+    >>> masked_together(400), masked_together(30), masked_together(30_000)
+    (40, 12, 200)
+    """
+    return min(_MASKED_TOGETHER, max(records // 10, records_for(DEFAULT_GATES[0].threshold)))
 
 
 def prosecutor_gate(threshold: float) -> Gate:

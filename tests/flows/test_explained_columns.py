@@ -76,14 +76,19 @@ def test_as_few_columns_as_it_takes_are_withheld(world: World, engine: Any, rele
 def test_what_tells_a_column_that_has_to_be_withheld_is_withheld_with_it(
     world: World, engine: Any, releasegate: Any
 ) -> None:
-    """Visits link people by numbers; where they are withheld, the label would tell them."""
+    """Visits link people by numbers; where they are withheld, the label would tell them. Masked, they may leave."""
     rows = [
         row | {"visits": str(1000 + number // 4), "mark": f"label {number // 4}", "year-born": "0"}
         for number, row in enumerate(drawn_rows())
     ]
     world.write_rows(rows, (*COLUMNS, "year-born", "mark"))
     label = {"role": "insensitive", "known_probability": 0}
-    found = explained(
-        world, engine, releasegate, visits=COLUMN | {"known_probability": None}, mark=label, year_born=WITHHELD
-    )
-    assert changes(found["smallest"]) == dict.fromkeys(("attributes.visits.role", "attributes.mark.role"), "withheld")
+    asked = {"visits": COLUMN | {"known_probability": None}, "mark": label, "year-born": WITHHELD}
+    found = explained(world, engine, releasegate, **asked)
+    both = dict.fromkeys(("attributes.visits.role", "attributes.mark.role"), "withheld")
+    assert both in map(changes, found["flips"])
+    together = len(rows) // 10
+    assert changes(found["smallest"]) == {"masking": f"[{{attributes: [visits], method: mdav, k: {together}}}]"}
+    masking = [{"attributes": ["visits"], "method": "mdav", "k": together}]
+    world.ask(attributes=asked, policy=WHOLE_CELLS, masking=masking)
+    assert world.run(engine).records[0].decision is Verdict.APPROVED

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 from tasks.assessments.attribute.assessment import disclosed_records
 from tasks.assessments.columns.facts import ColumnsFact
@@ -15,8 +17,10 @@ from tasks.decision.explain.levers import ACCEPTED, attribute_path
 from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Trial
 from tasks.microdata.coded import knowable_columns
-from tasks.request.model import Measure, Role, ValueType
+from tasks.request.gate import masked_together
+from tasks.request.model import NUMERIC, MaskingName, Measure, Role, ValueType
 
+_BY_KNOWN = {Measure.LINKED_MASKED} | SINGLING_OUT.gate_measures | COMBINED.gate_measures
 _ROUNDS = 3
 _OTHERS = "Gates are closed that no column is behind."
 _ANSWERED = "What the whole released row leaves closes a gate then."
@@ -41,6 +45,8 @@ def column_changes(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
             results = _withheld(trial, names, alone)
         except TooManyAttacks:
             results = [_unchanged(trial, names, "role", TOO_MANY_ATTACKS)]
+        if not trial.request.masking and behind.keys() & _BY_KNOWN and (flip := _masking(trial, names)):
+            results.append(flip)
     if behind.keys() == {Measure.COLUMNS_UNPLACED}:
         unplaced = trial.candidates.columns(trial.candidate).unplaced
         results.append(_accepted(trial, [one.name for one in unplaced]))
@@ -128,14 +134,42 @@ def _withholding(trial: Trial, names: Sequence[str]) -> Flip | None:
     return _tried(trial, names, "role", f"role{'s' if len(names) > 1 else ''} of {listed}", Role.WITHHELD.value)
 
 
+@dataclass(frozen=True)
+class _Masked(TermChange):
+    """Maskings of a request that has none."""
+
+    maskings: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def value(self) -> object:
+        """The maskings as a request holds them."""
+        return self.maskings
+
+
+def _masking(trial: Trial, names: Sequence[str]) -> Flip | None:
+    """The change of masking the numbers among some columns, each by itself: a record may lack one and have another."""
+    request = trial.request
+    numeric = [name for name in names if request.attributes[name].type in NUMERIC]
+    k = masked_together(int(trial.candidate.records.sum()))
+    maskings = tuple({"attributes": (name,), "method": MaskingName.MDAV.value, "k": k} for name in numeric)
+    if not maskings:
+        return None
+    written = ", ".join(f"{{attributes: [{name}], method: mdav, k: {k}}}" for name in numeric)
+    change = _Masked("masking", levers.NOT_STATED, f"[{written}]", maskings)
+    return _changed(trial, f"masking of {' and '.join(numeric)}", (*trial.renewal, change))
+
+
 def _accepted(trial: Trial, names: Sequence[str]) -> Flip | NoFlip:
     found = _tried(trial, names, "excused", f"who accepts the release of {' and '.join(names)}", ACCEPTED)
     return found or _unchanged(trial, names, "excused", _ANSWERED)
 
 
 def _tried(trial: Trial, names: Sequence[str], key: str, lever: str, needed: str) -> Flip | None:
+    return _changed(trial, lever, (*trial.renewal, *_changes(trial, names, key, needed)))
+
+
+def _changed(trial: Trial, lever: str, changes: tuple[TermChange, ...]) -> Flip | None:
     trial.progress(lever)
-    changes = (*trial.renewal, *_changes(trial, names, key, needed))
     try:
         if not trial.reversed(trial.judge(changes, exact=False)):
             return None
