@@ -203,7 +203,25 @@ def usefulness(view: RecordView) -> str | None:
         else None
     )
     kept_of_it = f"Information kept: {numbers.percent(kept)}{_weighed(view)}."
-    return said(kept_of_it, lost, one_grouping(view) or said(_values_lost(view), uneven))
+    return said(kept_of_it, lost, one_grouping(view) or said(_values_lost(view), uneven), _needed_lost(view))
+
+
+def _needed_lost(view: RecordView) -> str | None:
+    """Sentence on columns that count most and of which no value is left, and how they could be."""
+    weights = view.risk.game.weights
+    most = max(weights.values(), default=1.0)
+    gone = [
+        one.name
+        for one in view.fields(Role.QUASI)
+        if any(one.records_per_level[-1:]) and not any(one.records_per_level[:-1]) and one.groups_per_level[-1] == 1
+    ]
+    needed = [name for name in gone if weights.get(name) == most > min(weights.values())]
+    if not needed:
+        return None
+    return (
+        f"{listed(needed)} should count most, and {'is' if len(needed) == 1 else 'are'} lost: fewer or wider groups of "
+        "the other columns that count, in their hierarchies, leave room for it."
+    )
 
 
 def _lost_most(view: RecordView) -> str | None:

@@ -610,6 +610,25 @@ def test_one_grouping_of_all_records_is_told_by_its_groups() -> None:
     assert "one grouping, the same" not in mixed
 
 
+def test_a_column_that_counts_most_and_is_lost_is_told_with_what_leaves_room_for_it() -> None:
+    record = records.approved()
+    weights = {**record.risk.game.weights, "age": 10.0}  # type: ignore[union-attr]
+    game = record.risk.game.model_copy(update={"weights": weights})  # type: ignore[union-attr]
+    risk = record.risk.model_copy(update={"game": game})  # type: ignore[union-attr]
+
+    def told(lost: str) -> str:
+        fields = tuple(
+            one.model_copy(update={"records_per_level": (*(0 for _ in one.records_per_level[1:]), records.ROWS)})
+            if one.name == lost
+            else one
+            for one in record.fields
+        )
+        return usefulness(RecordView(records.changed(record, risk=risk, fields=fields))) or ""
+
+    assert "age should count most, and is lost" in told("age")
+    assert "should count most" not in told("zip")
+
+
 def test_every_method_is_told_in_plain_words_before_its_title() -> None:
     for method in METHODS.values():
         assert method.in_plain_words.endswith(f" ({method.title})"), method.title
