@@ -18,7 +18,7 @@ from flows.cli.output import table
 from reports.document import named as shortened
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
-from tasks.draft.document import Given
+from tasks.draft.document import Given, can_be_masked
 from tasks.draft.draft import Draft, Source, count_column, shared_columns
 from tasks.draft.folder import NUMBER, ProfiledFolder
 from tasks.draft.questions import OF_DATA, OF_RECIPIENT, Answer, Line, Question, problem_of, read_answer, words_of
@@ -252,7 +252,8 @@ class Dialogue:
         """Columns that a person has changed, by the way in which they leave now."""
         now, ways = dict(_columns(self.draft)), dict[str, list[str]]()
         for name in made:
-            ways.setdefault(way_of(now[name].role), []).append(name)
+            masked = made[name] == _KNOWN_TO_SOME and can_be_masked(now[name])
+            ways.setdefault("as means of groups" if masked else way_of(now[name].role), []).append(name)
         return {way: ", ".join(names) for way, names in ways.items()}
 
     def _warn(self, secret: Sequence[str], instead: str) -> None:

@@ -37,6 +37,9 @@ _FEWEST_FOR_INTERVALS = 10
 _RARE, _POOL = 0.01, "other"
 _BANDS, _JOINED = 30, 3
 """Bands of numbers at first, and how often two of them are joined."""
+_MOST_FITTED = 40
+"""Most different whole numbers, but ages and years, whose groups follow how many records have them."""
+_SHARES, _APART = (1 / 8, 1 / 4, 1 / 2), 1 / 10
 _ZIP3 = 3
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _LONGEST_POSTCODE = 10
@@ -76,12 +79,11 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
         return DraftedHierarchy(HierarchySource(dates=dates), ValueType.DATE)
     codes = len(domain) < _FEWEST_FOR_INTERVALS and suggestion.theme not in (Theme.AGE, Theme.DATE)
     whole = column.type is ValueType.INTEGER and not codes
-    if whole and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
-        levels = interval_levels(min(map(int, domain)), max(map(int, domain)))
-        if levels is not None:
-            rule = SafeHarborRule.AGE if suggestion.theme is Theme.AGE else SafeHarborRule.NONE
-            return DraftedHierarchy(HierarchySource(intervals=levels), ValueType.INTEGER, rule)
     source = HierarchySource(file=file_name)
+    if whole and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
+        made = _of_whole_numbers(suggestion, {int(value): records for value, records in domain.items()}, source)
+        if made is not None:
+            return made
     if suggestion.theme is Theme.PRIVATE and all(map(is_icd10, domain)):
         table = hierarchy_from_rows(column.name, [icd10_levels(value) for value in sorted(domain)], file_name)
         return DraftedHierarchy(source, column.type, table=table)
@@ -91,6 +93,20 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
         rows, pool = _of_values(domain, column.records)
         note = f"rare: “{pool}”, or your word" if pool else ""
     return DraftedHierarchy(source, column.type, table=hierarchy_from_rows(column.name, rows, file_name), note=note)
+
+
+def _of_whole_numbers(
+    suggestion: Suggestion, domain: Mapping[int, int], source: HierarchySource
+) -> DraftedHierarchy | None:
+    """Groups of a few whole numbers, or intervals; None where these are too many to list. Ages have intervals."""
+    if len(domain) <= _MOST_FITTED and suggestion.theme not in (Theme.AGE, Theme.DATE):
+        table = hierarchy_from_rows(suggestion.profile.name, _fitted(domain), source.file or "")
+        return DraftedHierarchy(source, ValueType.INTEGER, table=table)
+    levels = interval_levels(min(domain), max(domain))
+    if levels is None:
+        return None
+    rule = SafeHarborRule.AGE if suggestion.theme is Theme.AGE else SafeHarborRule.NONE
+    return DraftedHierarchy(HierarchySource(intervals=levels), ValueType.INTEGER, rule)
 
 
 def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]], str]:
@@ -128,6 +144,54 @@ def _banded(domain: Mapping[str, int]) -> list[list[str]]:
     levels = zip(*(_bands(Decimal(value), widths, first, end) for value in values), strict=True)
     kept = [level for level in levels if len(set(level)) > 1]  # one band for all says the same as the top
     return [[*labels, TOP] for labels in zip(values, *kept, strict=True)]
+
+
+def _fitted(domain: Mapping[int, int]) -> list[list[str]]:
+    """Rows of a table by which a whole number is itself, or with its neighbours, or nothing.
+
+    Groups of a level are the narrowest that an eighth, a quarter or half of the records have; nothing (0) stays apart
+    where a tenth has it, and the groups are of the others.
+    """
+    total, levels, before = sum(domain.values()), list[dict[int, str]](), list[list[int]]()
+    zero = [0] if min(domain) == 0 and domain[0] >= _APART * total else []
+    numbers = sorted(domain.keys() - zero)
+    groups, others = [[number] for number in numbers], total - sum(domain[number] for number in zero)
+    for share in _SHARES:
+        groups = _joined(groups, domain, share * others)
+        if groups != before and len(groups) + len(zero) > 1:
+            levels.append(dict.fromkeys(zero, "0") | _named(groups, 1 if zero else None))
+        before = groups
+    return [[str(number), *(level[number] for level in levels), TOP] for number in (*zero, *numbers)]
+
+
+def _joined(groups: Sequence[list[int]], domain: Mapping[int, int], least: float) -> list[list[int]]:
+    """Neighbouring groups together until they have enough records; what is left over joins the last."""
+    joined, held = [list[int]()], 0
+    for group in groups:
+        if held >= least:
+            joined, held = [*joined, []], 0
+        joined[-1] += group
+        held += sum(domain[number] for number in group)
+    if len(joined) > 1 and held < least:
+        rest = joined.pop()
+        joined[-1] += rest
+    return joined
+
+
+def _named(groups: Sequence[Sequence[int]], first: int | None) -> dict[int, str]:
+    """Name of the group of each number; the extremes show in none. ``first`` is the least number that there can be."""
+    names, low = dict[int, str](), first
+    for group in groups:
+        high = group[-1]
+        if group is groups[-1]:
+            name = f"{group[0] if low is None else low} or more"
+        elif low is None:
+            name = f"under {high + 1}"
+        else:
+            name = f"{low}" if low == high else f"{low}-{high}"
+        names |= dict.fromkeys(group, name)
+        low = high + 1
+    return names
 
 
 def _bands(number: Decimal, widths: Sequence[Decimal], first: Decimal, end: Decimal) -> Iterator[str]:

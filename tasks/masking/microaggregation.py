@@ -34,7 +34,7 @@ class IndividualRanking(MaskingMethod):
 
     name = MaskingName.INDIVIDUAL_RANKING
     title = "Microaggregation by individual ranking"
-    plain = "each replaced by the mean of a few like it"
+    plain = "each replaced by the mean of a group of near ones"
     derived = (
         "each value is the mean of at least k neighbours in rank, so that a person's own mean is one of the two "
         "around the original value"
@@ -73,7 +73,7 @@ class Mdav(MaskingMethod):
 
     name = MaskingName.MDAV
     title = "Microaggregation by MDAV"
-    plain = "replaced by the means of a few records that are alike"
+    plain = "replaced by the means of groups of records that are alike"
     derived = (
         "nothing is drawn at random: whoever holds the original values of the attributes can form the groups again"
     )

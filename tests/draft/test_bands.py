@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tasks.draft.hierarchies import draft_hierarchy
+from tasks.draft.hierarchies import _fitted, draft_hierarchy
 from tasks.draft.roles import Suggestion, profile
 from tasks.request.model import Role
 from tasks.validation.values import encode
@@ -42,3 +42,32 @@ def test_bands_of_negative_numbers_begin_below_them() -> None:
 def test_whole_numbers_too_far_apart_for_intervals_have_bands_too() -> None:
     found = bands([str(25_000 * step + 1) for step in range(60)])
     assert found["1"] == ["0 to under 50000", "0 to under 100000", "0 to under 200000", "0 to under 400000"]
+
+
+def test_few_whole_numbers_have_groups_of_an_eighth_or_a_quarter_of_the_records() -> None:
+    """Of 80 records an eighth is 10: 9 and 10 have 15, 11 has 5 and needs 12; 16 and 17 have 10. Half is 40: from 13 on
+    there are 30, so that all would be together.
+    """
+    counts = {9: 5, 10: 10, 11: 5, 12: 30, 13: 8, 14: 12, 16: 8, 17: 2}
+    assert {number: labels for number, *labels, _ in _fitted(counts)} == {
+        "9": ["under 11", "under 13"],
+        "10": ["under 11", "under 13"],
+        "11": ["11-12", "under 13"],
+        "12": ["11-12", "under 13"],
+        "13": ["13-14", "13 or more"],
+        "14": ["13-14", "13 or more"],
+        "16": ["15 or more", "13 or more"],
+        "17": ["15 or more", "13 or more"],
+    }
+
+
+def test_nothing_stays_apart_from_the_least_number_that_somebody_has() -> None:
+    """70 of 100 smoke nothing; of 30 who do, an eighth is 3.75, a quarter 7.5, and half 15."""
+    counts = {0: 70, 2: 4, 5: 8, 10: 8, 20: 10}
+    assert {number: labels for number, *labels, _ in _fitted(counts)} == {
+        "0": ["0", "0", "0"],
+        "2": ["1-2", "1-5", "1 or more"],
+        "5": ["3-5", "1-5", "1 or more"],
+        "10": ["6-10", "6-10", "1 or more"],
+        "20": ["11 or more", "11 or more", "1 or more"],
+    }
