@@ -42,7 +42,7 @@ def answer(view: RecordView) -> Paragraph:
     return Paragraph(
         said(
             f"{records} {_counted(view)} in "
-            f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
+            f"{numbers.integer(record.dataset.columns_out)} columns{_empty(view)} {leave[record.decision]}.",
             _left_out(view),
             _revealing(view),
             _who(view),
@@ -57,6 +57,12 @@ def answer(view: RecordView) -> Paragraph:
         ),
         "lead",
     )
+
+
+def _empty(view: RecordView) -> str:
+    """Number of the columns that tell nothing; empty where all tell something."""
+    number = len(_gone(view))
+    return f" ({numbers.integer(number)} with nothing but “*”)" if number else ""
 
 
 def _left_out(view: RecordView) -> str | None:
@@ -206,16 +212,20 @@ def usefulness(view: RecordView) -> str | None:
     return said(kept_of_it, lost, one_grouping(view) or said(_values_lost(view), uneven), _needed_lost(view))
 
 
+def _gone(view: RecordView) -> list[str]:
+    """Quasi-identifiers of which every record has “*”."""
+    return [
+        one.name
+        for one in view.fields(Role.QUASI)
+        if one.records_per_level and one.groups_per_level[-1] == 1 and not any(one.records_per_level[:-1])
+    ]
+
+
 def _needed_lost(view: RecordView) -> str | None:
     """Sentence on columns that count most and of which no value is left, and how they could be."""
     weights = view.risk.game.weights
     most = max(weights.values(), default=1.0)
-    gone = [
-        one.name
-        for one in view.fields(Role.QUASI)
-        if any(one.records_per_level[-1:]) and not any(one.records_per_level[:-1]) and one.groups_per_level[-1] == 1
-    ]
-    needed = [name for name in gone if weights.get(name) == most > min(weights.values())]
+    needed = [name for name in _gone(view) if weights.get(name) == most > min(weights.values())]
     if not needed:
         return None
     return (
@@ -231,14 +241,13 @@ def _lost_most(view: RecordView) -> str | None:
     it would follow from the share.
     """
     lost: dict[str, tuple[bool, float]] = {}
-    gone, beside = [], ""
+    gone, beside = _gone(view), ""
     for field in view.fields(Role.QUASI):
         if not field.records_per_level or field.groups_per_level[-1] > 1:
             continue
         *leave, withheld, left_out = counts = (*field.records_per_level, view.rows_in - view.released)
         shown = view.cells.breakdown(counts)
         if not any(leave):
-            gone.append(field.name)
             continue
         if shown[-1] == numbers.integer(left_out):
             withheld += left_out

@@ -301,8 +301,8 @@ def conditions(view: RecordView) -> Iterator[Block]:
             f"The file goes to {recipient.organisation} and nobody else, for this purpose: {recipient.purpose}",
             f"Agreement {recipient.agreement.id} stays in force; it expires on "
             f"{numbers.day(recipient.agreement.expires)}. On expiry the file is destroyed or the agreement renewed.",
-            "The recipient makes no attempt to identify anyone and does not link the file with other data about "
-            "persons.",
+            "The recipient makes no attempt to identify anyone, and does not link the file with other data about "
+            "persons or pool it with another copy of these records.",
             fine,
             f"Declared controls, to be maintained: {'; '.join(recipient.controls)}." if recipient.controls else None,
             f"No new delivery is made after {until}, when this determination lapses "

@@ -112,7 +112,7 @@ def test_the_first_page_has_the_gate_on_singling_out() -> None:
 def test_the_first_page_names_the_masked_columns_and_what_is_done_to_their_values() -> None:
     told = page(records.approved())
     assert "Values are changed (masked) of fnlwgt, hours-per-week (exchanged between records of about the same" in told
-    assert "capital-loss (each replaced by the mean of a few like it)." in told
+    assert "capital-loss (each replaced by the mean of a group of near ones)." in told
     assert "(masked)" not in page(records.changed(records.approved(), masking=()))
 
 
