@@ -208,7 +208,8 @@ def _population(
             values, counts = read_population(path, loaded.request.population, tuple(hierarchies))
             trees = list(hierarchies.values())
             present = counts > 0
-            for name, tree in build_hierarchies(loaded, values).items():
+            cut = any(loaded.request.attributes[name].level for name in hierarchies)
+            for name, tree in build_hierarchies(loaded, values).items() if cut else ():
                 if tree.values:  # the bundle's hierarchies begin at the same level, and do not know the values below
                     leaf = tree.encode(values[name].to_numpy(dtype=object))
                     values[name] = values[name].mask(leaf >= 0, pd.Series(np.array(tree.labels[0])[leaf], values.index))

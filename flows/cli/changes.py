@@ -14,10 +14,7 @@ LETTERS: Mapping[str, tuple[Role, str]] = {
     "q": (Role.QUASI, "others may know it: leaves in groups, not kept secret"),
     "n": (Role.QUASI, "the same, but the study needs its detail most"),
     "s": (Role.SENSITIVE, "secret, nobody outside knows it: leaves as it is"),
-    "k": (
-        Role.SENSITIVE,
-        "secret, but some outside may know it, as family does: numbers leave as means of groups, words as they are",
-    ),
+    "k": (Role.SENSITIVE, "secret that some outside may know, as family: numbers leave as means"),
     "i": (Role.INSENSITIVE, "harmless, nobody outside knows it: leaves as it is"),
     "w": (Role.WITHHELD, "does not leave; d if it names a person"),
     "d": (Role.DIRECT, ""),

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tasks.adversary.profile import DerivedProfile
 from tasks.candidate.coalition import Coalition, coalitions_of, own_cells
 from tasks.candidate.groups import Groups, recipient_profile, released_groups, released_tuples
-from tasks.candidate.value_counts import disclosing
 from tasks.core.fact import Fact
 from tasks.dates.released_dates import NO_DATES, ReleasedDates, released_dates
 from tasks.generalization.count_index import CountIndex, Generalization
@@ -95,6 +94,8 @@ class Candidate:
         """Whether each distinct tuple's records are released, (n_tuples,); raises ``StageFailed`` if none can be."""
         if self.already_released is not None:
             return self.already_released
+        from tasks.candidate.value_counts import disclosing  # noqa: PLC0415  SciPy, which publishing does without
+
         least = self.request.policy.generalization.minimum_class_size
         kept = released_tuples(self.index, self.generalization, least)
         numbers = cell_numbers(self.generalization.cells, self.index.axis_sizes)

@@ -174,15 +174,18 @@ def _decimals(values: Floats) -> list[int]:
 def _kept_valid(
     values: Floats, masking: Masking, attributes: Sequence[Attribute], decimals: Sequence[int]
 ) -> tuple[Floats, bool, bool]:
-    """Masked values as the columns can hold them: as precise as they were, within the bounds that were declared."""
+    """Masked values as the columns can hold them: whole where they were, within the bounds that were declared.
+
+    Means have the decimals of what they are of; noise would show by those that it lacks.
+    """
     effect = METHODS[masking.method].effect
     if effect is Effect.EXCHANGED:
         return values, False, False
     whole = [attribute.type is ValueType.INTEGER for attribute in attributes]
-    fine = np.column_stack([np.round(column, places) for column, places in zip(values.T, decimals, strict=True)])
-    kept = np.where(whole, np.rint(values), fine)
+    kept = np.where(whole, np.rint(values), values)
     if effect is Effect.DERIVED:
-        return kept, any(whole), False
+        columns = [np.round(column, places) for column, places in zip(kept.T, decimals, strict=True)]
+        return np.column_stack(columns), any(whole), False
     low = [-np.inf if attribute.minimum is None else attribute.minimum for attribute in attributes]
     high = [np.inf if attribute.maximum is None else attribute.maximum for attribute in attributes]
     within = np.clip(kept, low, high)

@@ -309,7 +309,7 @@ def test_a_secret_that_some_outside_know_leaves_with_one_more_answer(
     assert session.code == 0, session.shown
     words = " ".join(session.shown.split())
     for told in (
-        "k secret, but some outside may know it",
+        "k secret that some outside may know",
         "Probability that somebody outside knows diagnosis of a person",
         "Who knows it can find the person and learn the rest.",
         "as it is grouping, diagnosis",

@@ -571,7 +571,7 @@ def test_rows_that_too_few_people_match_are_withheld(tmp_path: Path, engine: Any
     shown = shown_of(record)
     assert f"Because too few people match, the values of diagnosis are withheld in {fact.withheld_rows:,}" in shown
     assert f"with a probability of at most {numbers.risk(1 / fact.known.fewest)}" in shown
-    assert "except of any 2 rows of a person, whose diagnosis may be known" in shown
+    assert "the search by rows, that diagnosis of any 2 rows of a person are known" in shown
     bundle, root = world.workspace.bundle(outcome.release_id), world.workspace.root
     assert releasegate("verify", bundle, "--workspace", root).code == 0
     (again,) = reassess(outcome.release_id, world.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=30))
