@@ -18,7 +18,6 @@ from tasks.microdata.coded import Prepared, code_column, sensitivities
 from tasks.microdata.persons import persons_of
 from tasks.request.model import Attribute, Masking, ReleaseRequest, ValueType
 
-_FEWEST_DECIMALS, _MOST_DECIMALS = 2, 12
 _LARGEST_EXACT = 2.0**53
 """Largest number up to which a double holds every whole one."""
 
@@ -87,7 +86,7 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
         except ParameterError as error:
             raise _not_maskable(error, request, number) from None
         attributes = [request.attributes[name] for name in masking.attributes]
-        masked[at], rounded, limited = _kept_valid(made.values, masking, attributes, _decimals(values))
+        masked[at], rounded, limited = _kept_valid(made.values, masking, attributes)
         facts.append(
             MaskingFact(
                 attributes=masking.attributes,
@@ -162,30 +161,15 @@ def with_masked(prepared: Prepared, request: ReleaseRequest, columns: MaskedColu
     return replace(prepared, columns={**prepared.columns, **replaced})
 
 
-def _decimals(values: Floats) -> list[int]:
-    """Decimal places of each column as collected, two at least; many where it has more than a few."""
-    few = range(_FEWEST_DECIMALS, _MOST_DECIMALS)
-    return [
-        next((places for places in few if np.array_equal(np.round(column, places), column)), _MOST_DECIMALS)
-        for column in values.T
-    ]
-
-
-def _kept_valid(
-    values: Floats, masking: Masking, attributes: Sequence[Attribute], decimals: Sequence[int]
-) -> tuple[Floats, bool, bool]:
-    """Masked values as the columns can hold them: whole where they were, within the bounds that were declared.
-
-    Means have the decimals of what they are of; noise would show by those that it lacks.
-    """
+def _kept_valid(values: Floats, masking: Masking, attributes: Sequence[Attribute]) -> tuple[Floats, bool, bool]:
+    """Masked values as the columns can hold them: whole where they were, within the bounds that were declared."""
     effect = METHODS[masking.method].effect
     if effect is Effect.EXCHANGED:
         return values, False, False
     whole = [attribute.type is ValueType.INTEGER for attribute in attributes]
     kept = np.where(whole, np.rint(values), values)
     if effect is Effect.DERIVED:
-        columns = [np.round(column, places) for column, places in zip(kept.T, decimals, strict=True)]
-        return np.column_stack(columns), any(whole), False
+        return kept, any(whole), False
     low = [-np.inf if attribute.minimum is None else attribute.minimum for attribute in attributes]
     high = [np.inf if attribute.maximum is None else attribute.maximum for attribute in attributes]
     within = np.clip(kept, low, high)
