@@ -95,7 +95,7 @@ def _levels(
     ``least`` are the people and the records of a cell. Levels at which an attribute's floor is broken are not tried.
     """
     trees = problem.hierarchies
-    table = tally(np.repeat(data.codes, data.counts, axis=0).astype(np.int64), trees)
+    table = tally(data.codes.astype(np.int64), trees, data.counts)
     axes = []
     for tree, loss in zip(trees, problem.loss.by_axis, strict=True):
         lost = loss[tree.positions] / (problem.loss.maximum * data.total)

@@ -214,13 +214,16 @@ def _merged(rows: Classes, cells: Ints, bound: int) -> Classes:
     return Classes(rows.left.take(chosen), rows.right.take(chosen), records.take(present))
 
 
-def tally(codes: Ints, hierarchies: Sequence[Hierarchy]) -> Tally:
-    """Fold records, leaf codes of shape (n_records, n_attributes), into distinct tuples, split for counting."""
+def tally(codes: Ints, hierarchies: Sequence[Hierarchy], counts: Ints | None = None) -> Tally:
+    """Fold records, leaf codes of shape (n_records, n_attributes), into distinct tuples, split for counting.
+
+    With ``counts`` each row stands for so many records.
+    """
     middle = (len(hierarchies) + 1) // 2
     halves = [half_of(codes[:, :middle], hierarchies[:middle]), half_of(codes[:, middle:], hierarchies[middle:])]
     (left, left_of), (right, right_of) = halves
     numbers, member = fold(np.column_stack([left_of, right_of]))
-    records = np.bincount(numbers, minlength=len(member)).astype(np.float64)
+    records = np.bincount(numbers, counts, minlength=len(member)).astype(np.float64)
     tuples = Classes(left_of[member], right_of[member], records)
     return Tally(left, right, tuples, numbers, Stock(len(hierarchies)))
 
