@@ -114,6 +114,11 @@ class CountIndex:
         return len(self.population) * prod(tree.n_levels for tree in self.hierarchies)
 
     @property
+    def choices(self) -> int:
+        """Distinct tuples of the data, times strategies."""
+        return len(self.data) * prod(tree.n_levels for tree in self.hierarchies)
+
+    @property
     def cube_cells(self) -> int:
         """Cells of the dense cube, whether or not it is built."""
         return cube_cells(self.hierarchies)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
+from tasks.generalization.budget import full_domain
 from tasks.generalization.budget.limits import SUPPRESSED
 from tasks.generalization.generalize import generalize
 from tasks.request.model import BudgetPolicy, Method
@@ -21,9 +22,11 @@ COMMON = Method.NO_ATTACK_COMMON
 
 
 @settings(deadline=None, max_examples=examples(80))
-@given(world=WORLDS, dense=st.booleans(), data=st.data())
-def test_it_is_the_best_of_all_strategies_within_the_budget(world: World, dense: bool, data: st.DataObject) -> None:
-    """Records of nobody in the population included, who are left out at every level but where others match them."""
+@given(world=WORLDS, dense=st.booleans(), stepwise=st.booleans(), data=st.data())
+def test_it_is_the_best_of_all_strategies_within_the_budget(
+    world: World, dense: bool, stepwise: bool, data: st.DataObject
+) -> None:
+    """Records of nobody in the population included; found step by step it keeps the budget, and its bound is true."""
     budget = data.draw(budgets(world, partition=True))
     table = table_of(world, (0,) * len(world.rows), 2**20 if dense else 0)
     if table.people.form == "sparse" and any(values not in world.people for values in world.records):
@@ -35,7 +38,10 @@ def test_it_is_the_best_of_all_strategies_within_the_budget(world: World, dense:
     most_out = (budget.suppression or 0) * table.data.total
     best, levels = slow.full_domain(world, people, budget.least_records or 1, most_out, floors)
     try:
-        made = generalize(table, COMMON, world.payoffs, np.array(world.weights))
+        with pytest.MonkeyPatch.context() as patch:
+            if stepwise:
+                patch.setattr(full_domain, "_MOST_SEARCHED", 0)
+            made = generalize(table, COMMON, world.payoffs, np.array(world.weights))
     except StageFailed:
         assert levels is None or not np.isfinite(safe) or sum(world.people.values()) < ceil(safe - 1e-9) or floors
         return
@@ -43,7 +49,7 @@ def test_it_is_the_best_of_all_strategies_within_the_budget(world: World, dense:
     assert made.budget is not None
     assert made.budget.payoff * table.data.total <= best + 1e-6
     assert best <= made.budget.bound * table.data.total + 1e-6
-    if not floors:
+    if not floors and not stepwise:
         assert made.budget.payoff * table.data.total == pytest.approx(best, abs=1e-6)
     kept = np.ones(len(table.data), dtype=np.bool_) if made.withheld is None else ~made.withheld
     assert len(np.unique(made.levels, axis=0)) == 1

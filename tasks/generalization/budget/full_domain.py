@@ -3,8 +3,12 @@
 Cells that would be attacked, or have too few people or records, are left out. The search is that of k-anonymity
 (``kanonymity.optimum``), with the safe group as k-map and the game's information loss, in sum over the file's records,
 as its metric. It is exact but where a floor on what an attribute keeps is exceeded by the records left out alone: then
-fewer of them are, and the payoff of the strategy without that floor is the bound.
+fewer of them are, and the payoff of the strategy without that floor is the bound. Where there are very many strategies
+the search goes stepwise from the most general one and proves no bound but V.
 """
+
+from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -23,8 +27,8 @@ from tasks.generalization.budget.limits import (
 )
 from tasks.generalization.budget.partitions import Weighed
 from tasks.generalization.constraints.k_map import KMap
-from tasks.generalization.kanonymity.checks import checked_heights, checked_limit
-from tasks.generalization.kanonymity.classes import Bools, Floats, Levels, tally
+from tasks.generalization.kanonymity.checks import checked_limit
+from tasks.generalization.kanonymity.classes import Bools, Floats, Levels, fold, tally
 from tasks.generalization.kanonymity.costs import AdditiveCost
 from tasks.generalization.kanonymity.judge import judge
 from tasks.generalization.kanonymity.metrics import AxisCost, Metric, Reference
@@ -34,6 +38,9 @@ from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
 from tasks.request.model import BudgetPolicy
+
+_MOST_SEARCHED = 2**28
+"""Strategies, times distinct tuples, up to which the search is exact: seconds."""
 
 
 def budgeted_full_domain(problem: Problem, weighed: Weighed, budget: BudgetPolicy | None) -> BudgetedLevels:
@@ -60,15 +67,19 @@ def budgeted_full_domain(problem: Problem, weighed: Weighed, budget: BudgetPolic
         least = max(least[0], budget.least_people or 1), budget.least_records or 1
     capacity = np.array([limit.capacity for limit in limits])
 
-    def left_out(codes: Codes) -> Bools:
+    def left_out(codes: Codes, levels: Codes) -> Bools:
         cells = cells_at(codes, levels, problem.hierarchies)
         few = problem.people.count(cells) < least[0]
         return few | (weighed.layers.records.count(cells) < least[1]) if least[1] > 1 else few
 
+    heights = _heights(problem, data, limits)
     while True:
-        levels, cost = _levels(problem, data, limits, least, most)
+        if prod(heights) * len(data) > _MOST_SEARCHED:
+            levels, cost = _stepwise(problem, data, heights, left_out, most), 0.0
+        else:
+            levels, cost = _levels(problem, data, heights, least, most)
         bound = max(bound, follower.benefit * (1 - cost) * data.total)
-        cells, out = cells_at(data.codes, levels, problem.hierarchies), left_out(data.codes)
+        cells, out = cells_at(data.codes, levels, problem.hierarchies), left_out(data.codes, levels)
         used = usage_of(limits, follower, problem.hierarchies, cells, problem.people.count(cells))
         used = np.where(out, usage_of_suppression(limits)[:, None], used) @ data.counts
         if within(used, capacity):
@@ -82,17 +93,15 @@ def budgeted_full_domain(problem: Problem, weighed: Weighed, budget: BudgetPolic
         np.broadcast_to(levels, data.codes.shape),
         np.broadcast_to(levels, population.codes.shape),
         out,
-        left_out(population.codes),
+        left_out(population.codes, levels),
         plan.outcome(data.total, data.total),
     )
 
 
-def _levels(
-    problem: Problem, data: Tuples, limits: tuple[Limit, ...], least: tuple[int, int], most: int
-) -> tuple[Codes, float]:
+def _levels(problem: Problem, data: Tuples, heights: Levels, least: tuple[int, int], most: int) -> tuple[Codes, float]:
     """Levels that lose least with at most ``most`` records left out, and the share of information that the file loses.
 
-    ``least`` are the people and the records of a cell. Levels at which an attribute's floor is broken are not tried.
+    ``least`` are the people and the records of a cell, ``heights`` the levels of each attribute that are tried.
     """
     trees = problem.hierarchies
     table = tally(data.codes.astype(np.int64), trees, data.counts)
@@ -103,16 +112,57 @@ def _levels(
     cost = AdditiveCost(table, Reference(Metric.NON_UNIFORM_ENTROPY, tuple(axes), data.total))
     try:
         levels, lost_in_all, *_ = minimise(
-            cost, judge(table, trees, least[1], [KMap(problem.people, least[0])]), _heights(problem, data, limits), most
+            cost, judge(table, trees, least[1], [KMap(problem.people, least[0])]), heights, most
         )
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
     return np.array(levels, dtype=np.int32), lost_in_all
 
 
+def _stepwise(
+    problem: Problem, data: Tuples, heights: Levels, left_out: Callable[[Codes, Codes], Bools], most: int
+) -> Codes:
+    """Levels of one attribute after another lowered by one, each time that at which the file then keeps most.
+
+    ``left_out`` tells which of some codes are at some levels; no more records than ``most`` ever are. Raises
+    StageFailed if more are at the most general levels.
+    """
+    levels, records = np.array(heights, dtype=np.int32) - 1, data.counts
+
+    def worth(tried: Codes) -> float:
+        out = left_out(data.codes, tried)
+        if records[out].sum() > most:
+            return -np.inf
+        return float(records[~out] @ problem.loss.kept(cells_at(data.codes[~out], tried, problem.hierarchies)))
+
+    if not np.isfinite(worth(levels)):
+        raise not_kept(f"at most {most} records left out", "more at the most general levels")
+
+    def cells(tried: Codes) -> int:
+        return len(fold(cells_at(data.codes, tried, problem.hierarchies))[1])
+
+    def lowered(*, by_cells: bool) -> tuple[float, Codes]:
+        """With the step that gains most, or most for each factor by which it multiplies the cells."""
+        now, best = levels, worth(levels)
+        while True:
+            steps = [now - step for step in np.eye(len(heights), dtype=np.int32) if (now - step).min() >= 0]
+            gains = [(worth(tried) - best, place) for place, tried in enumerate(steps)]
+            gains = [(gain, place) for gain, place in gains if gain >= 0]
+            if not gains:
+                return best, now
+            if by_cells:
+                own = cells(now)
+                gains = [(gain / np.log(cells(steps[place]) / own + 1e-9), place) for gain, place in gains]
+            _, place = max(gains, key=lambda one: (one[0], -one[1]))
+            now = steps[place]
+            best = worth(now)
+
+    return max((lowered(by_cells=by_cells) for by_cells in (False, True)), key=lambda one: one[0])[1]
+
+
 def _heights(problem: Problem, data: Tuples, limits: tuple[Limit, ...]) -> Levels:
     """Number of levels of each attribute at which its floor can be kept."""
-    heights = list(checked_heights(problem.hierarchies))
+    heights = [tree.n_levels for tree in problem.hierarchies]
     for limit in limits:
         if limit.axis is not None:
             tree = problem.hierarchies[limit.axis]

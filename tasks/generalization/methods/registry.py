@@ -30,13 +30,13 @@ MOST_BY_RECORD = 2**25
 """Distinct tuples, times strategies, up to which methods that choose for each record are tried beside a request's."""
 
 
-def compared_with(chosen: Method, game_size: int) -> tuple[Method, ...]:
-    """Methods that a release with a game of some size is compared with.
+def compared_with(chosen: Method, choices: int) -> tuple[Method, ...]:
+    """Methods that a release is compared with, where a strategy for each distinct tuple is one of so many in all.
 
-    Remainder classes, whose search takes as long as all others, are not, nor methods that choose for each record among
-    very many strategies; ``assess game`` compares those as well.
+    Remainder classes, whose search takes as long as all others, are not, nor where games are large the common strategy
+    and methods that choose for each record; ``assess game`` compares those as well.
     """
     slow = {Method.NO_ATTACK_REMAINDER}
-    if game_size > MOST_BY_RECORD:
-        slow |= {name for name, method in METHODS.items() if method.per_record}
+    if choices > MOST_BY_RECORD:
+        slow |= {Method.NO_ATTACK_COMMON} | {name for name, method in METHODS.items() if method.per_record}
     return tuple(method for method in Method if method is chosen or method not in slow)
