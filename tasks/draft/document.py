@@ -181,7 +181,11 @@ def compose(
         "sets": [one for one in largest if one is not None],
         "in_part": suggestions[0].profile.records > MAXIMUM_RECORDS,
         "numbers": [one.profile.name for one in knowable if not _is_known_to_some(one)],
-        "masked": [(one.profile.name, masked_in_groups_of(one)) for one in knowable if _is_known_to_some(one)],
+        "masked": [
+            (one.profile.name, masked_together(one.profile.records - one.profile.missing))
+            for one in knowable
+            if _is_known_to_some(one)
+        ],
         "gates": Policy(id="default", version="1").gates,
         "blank": blanks.blank,
         "optional": blanks.optional,
@@ -295,11 +299,6 @@ def can_be_masked(suggestion: Suggestion) -> bool:
 def _is_known_to_some(suggestion: Suggestion) -> bool:
     """Whether a person has said that it is a secret, which some outside may know."""
     return suggestion.role is Role.SENSITIVE and STATED in suggestion.reasons and not suggestion.of_row
-
-
-def masked_in_groups_of(suggestion: Suggestion) -> int:
-    """Records of a group whose mean stands for their numbers."""
-    return masked_together(suggestion.profile.records - suggestion.profile.missing)
 
 
 def _twins(sets: Sequence[Separation]) -> dict[str, list[str]]:

@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.class_values import (
-    Bools,
-    Floats,
-)
+from tasks.candidate.class_values import Bools, Floats
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.value_counts import ValueCounts, any_of, judged_columns, value_counts
 from tasks.generalization.transparency import cell_numbers

@@ -135,7 +135,8 @@ def _stepwise(
             return -np.inf
         return float(records[~out] @ problem.loss.kept(cells_at(data.codes[~out], tried, problem.hierarchies)))
 
-    if not np.isfinite(worth(levels)):
+    start = worth(levels)
+    if not np.isfinite(start):
         raise not_kept(f"at most {most} records left out", "more at the most general levels")
 
     def cells(tried: Codes) -> int:
@@ -143,19 +144,17 @@ def _stepwise(
 
     def lowered(*, by_cells: bool) -> tuple[float, Codes]:
         """With the step that gains most, or most for each factor by which it multiplies the cells."""
-        now, best = levels, worth(levels)
+        now, best = levels, start
         while True:
             steps = [now - step for step in np.eye(len(heights), dtype=np.int32) if (now - step).min() >= 0]
-            gains = [(worth(tried) - best, place) for place, tried in enumerate(steps)]
-            gains = [(gain, place) for gain, place in gains if gain >= 0]
-            if not gains:
+            found = [(paid, tried) for tried in steps if (paid := worth(tried)) >= best]
+            if not found:
                 return best, now
-            if by_cells:
-                own = cells(now)
-                gains = [(gain / np.log(cells(steps[place]) / own + 1e-9), place) for gain, place in gains]
-            _, place = max(gains, key=lambda one: (one[0], -one[1]))
-            now = steps[place]
-            best = worth(now)
+            own = cells(now) if by_cells else 1
+            gains = [
+                (paid - best) / np.log(cells(tried) / own + 1e-9) if by_cells else paid - best for paid, tried in found
+            ]
+            best, now = found[int(np.argmax(gains))]
 
     return max((lowered(by_cells=by_cells) for by_cells in (False, True)), key=lambda one: one[0])[1]
 
