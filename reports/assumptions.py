@@ -366,10 +366,11 @@ def _of_context(view: RecordView) -> Iterator[Assumption]:
     yield "Earlier releases", _of_earlier(record)
     if record.risk:
         yield _of_copies(record.risk)
+    plans = view.record.risk is not None and view.risk.game.adversary != "one-shot"
     yield (
         "Controls as declared",
         "Purpose, agreement and controls are the request's statements. The gate checks that the agreement is in force "
-        f"on the day of the decision; it does not audit the recipient. {deterrence_text(view.sequential)}",
+        f"on the day of the decision; it does not audit the recipient. {deterrence_text(view.sequential, plans=plans)}",
     )
     yield (
         "One moment",
@@ -443,8 +444,8 @@ def _of_copies(risk: RiskFact) -> Assumption:
     )
 
 
-def deterrence_text(fact: SequentialFact | None) -> str:
-    """Figures that the declared controls, penalties and fees lower."""
+def deterrence_text(fact: SequentialFact | None, *, plans: bool = False) -> str:
+    """Figures that declared controls, penalties and fees lower; ``plans`` where the informed recipient counts them."""
     if fact is None:
         return f"{_NO_ACCOUNT}."
     profile, counted = fact.profile, []
@@ -458,7 +459,12 @@ def deterrence_text(fact: SequentialFact | None) -> str:
     if not counted:
         return f"{_NO_ACCOUNT}: repeated attempts (sequential adversary) were measured without a penalty and a fee."
     enters, lowers = ("enters", "It lowers") if len(counted) == 1 else ("enter", "They lower")
+    tests = "the test of repeated attempts (sequential adversary)"
+    figures = "the figures of that test alone"
+    if plans:
+        tests += " and the count of records worth attacking"
+        figures = "the figures of these alone"
     return (
-        f"{sentence_start(' and '.join(counted))} {enters} the test of repeated attempts (sequential adversary). "
-        f"{lowers} the figures of that test alone; no other risk figure was lowered on account of a control."
+        f"{sentence_start(' and '.join(counted))} {enters} {tests}. {lowers} {figures}; no other risk figure was "
+        "lowered on account of a control."
     )

@@ -7,10 +7,12 @@ from reports.document import Paragraph, listed, named, plural, said, sentence_st
 from reports.methods import masking_method
 from reports.population import rests_on
 from reports.record_view import RecordView
-from reports.sections.groupings import mixed, one_grouping
+from reports.sections.groupings import gone, mixed, one_grouping
+from reports.sections.study import kept_associations
 from reports.smallcell import HIDDEN
 from tasks.assessments.events.facts import KnownRowsFact
-from tasks.decision.record import Verdict
+from tasks.decision.record import RecipientFact, Verdict
+from tasks.request.gate import records_for
 from tasks.request.model import Measure, Role
 
 _WORTH_SAYING = 0.1
@@ -46,7 +48,6 @@ def answer(view: RecordView) -> Paragraph:
             _left_out(view),
             _revealing(view),
             _who(view),
-            _singled_out(view),
             _unknowable(view),
             _masked(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
@@ -61,7 +62,7 @@ def answer(view: RecordView) -> Paragraph:
 
 def _empty(view: RecordView) -> str:
     """Number of the columns that tell nothing; empty where all tell something."""
-    number = len(_gone(view))
+    number = len(gone(view))
     return f" ({numbers.integer(number)} with nothing but “*”)" if number else ""
 
 
@@ -112,6 +113,7 @@ def _who(view: RecordView) -> str:
     return said(
         f"A recipient who knows the method and everybody's {view.names(Role.QUASI)} identifies a record in a single "
         f"attempt with a probability of at most {numbers.risk(informed)}{numbers.one_in(informed)}.",
+        _singled_out(view),
         _beyond(view, informed),
         _repeated(view),
         presence,
@@ -124,10 +126,16 @@ def _singled_out(view: RecordView) -> str | None:
     row = view.gate(Measure.SINGLED_OUT, Measure.SINGLED_OUT_POPULATION)
     if row is None or row.gate.measured is None:
         return None
-    share = f"{row.measured} of the records in the file"
-    if row.gate.id != Measure.SINGLED_OUT:
+    share, fact = f"{row.measured} of the records in the file", view.singling_out
+    if row.gate.id != Measure.SINGLED_OUT and (fact is None or fact.sampling_fraction < 1):
         share = f"an estimated {row.measured} of the records in the population"
-    return f"A few columns that may be known single out {share}; the policy allows {row.asked}."
+    others = [name for name in (fact.known if fact else ()) if name not in view.risk.game.weights]
+    if fact is None or not others:
+        return f"A few columns that may be known single out {share}; the policy allows {row.asked}."
+    return (
+        f"That counts these columns alone. Whoever also knows some of {named(others)} can single out {share}, by at "
+        f"most {numbers.integer(fact.columns)} columns together; the policy allows {row.asked}."
+    )
 
 
 def _masked(view: RecordView) -> str | None:
@@ -170,10 +178,29 @@ def _repeated(view: RecordView) -> str | None:
             "For an attacker who weighs all declared terms, such as a penalty, no attempt pays at the amounts of "
             "section 3; by gain and cost of an attempt alone, some records are worth attacking."
         )
+    if is_deterred(view) and risk.sequential.profile.penalty:
+        least = single_pays_below(view.record.recipient)
+        return (
+            "For an attacker who weighs gain against cost and the declared penalty, no attempt pays at the amounts of "
+            f"section 3; without the penalty, attempts would pay in groups of fewer than {numbers.integer(least)}. "
+            "That is not a risk of zero for an attacker who does not weigh costs."
+        )
     return (
         "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not a risk "
         "of zero for an attacker who does not weigh costs."
     )
+
+
+def is_deterred(view: RecordView) -> bool:
+    """Whether a single attempt would pay by its cost and gain alone, and other declared terms deter from it."""
+    attacked, highest = view.gate(Measure.TRANSPARENT_ATTACKED), view.risk.transparent.maximum_risk
+    least = single_pays_below(view.record.recipient)
+    return attacked is not None and attacked.gate.measured == 0 and highest > 0 and records_for(highest) < least
+
+
+def single_pays_below(recipient: RecipientFact) -> int:
+    """Size of the groups below which a single attempt pays by its cost and gain; 0 where none ever does, or all do."""
+    return records_for(recipient.cost / recipient.gain) if 0 < recipient.cost < recipient.gain else 0
 
 
 def _beyond(view: RecordView, informed: float) -> str | None:
@@ -209,23 +236,15 @@ def usefulness(view: RecordView) -> str | None:
         else None
     )
     kept_of_it = f"Information kept: {numbers.percent(kept)}{_weighed(view)}."
-    return said(kept_of_it, lost, one_grouping(view) or said(_values_lost(view), uneven), _needed_lost(view))
-
-
-def _gone(view: RecordView) -> list[str]:
-    """Quasi-identifiers of which every record has “*”."""
-    return [
-        one.name
-        for one in view.fields(Role.QUASI)
-        if one.records_per_level and one.groups_per_level[-1] == 1 and not any(one.records_per_level[:-1])
-    ]
+    groups = one_grouping(view) or said(_values_lost(view), uneven)
+    return said(kept_of_it, lost, groups, _needed_lost(view), kept_associations(view))
 
 
 def _needed_lost(view: RecordView) -> str | None:
     """Sentence on columns that count most and of which no value is left, and how they could be."""
     weights = view.risk.game.weights
     most = max(weights.values(), default=1.0)
-    needed = [name for name in _gone(view) if weights.get(name) == most > min(weights.values())]
+    needed = [name for name in gone(view) if weights.get(name) == most > min(weights.values())]
     if not needed:
         return None
     return (
@@ -241,7 +260,7 @@ def _lost_most(view: RecordView) -> str | None:
     it would follow from the share.
     """
     lost: dict[str, tuple[bool, float]] = {}
-    gone, beside = _gone(view), ""
+    nothing_left, beside = gone(view), ""
     for field in view.fields(Role.QUASI):
         if not field.records_per_level or field.groups_per_level[-1] > 1:
             continue
@@ -260,7 +279,9 @@ def _lost_most(view: RecordView) -> str | None:
     if most and lost[most[0]][0]:
         share = view.share_in(lost[most[0]][1])
         shares[0] = f"{most[0]} (withheld for {share} of the records{beside})"
-    nothing = f"No value of {listed(gone)} is left: every record has “*” in place of it." if gone else None
+    nothing = None
+    if nothing_left:
+        nothing = f"No value of {listed(nothing_left)} is left: every record has “*” in place of it."
     return said(nothing, f"Lost most: {', '.join(shares)}." if shares else None) or None
 
 

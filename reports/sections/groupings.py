@@ -1,7 +1,7 @@
 """Sentences on the groups of the quasi-identifiers: one grouping for all records, or several that overlap."""
 
 from reports import numbers
-from reports.document import listed
+from reports.document import listed, plural
 from reports.methods import method_text
 from reports.record_view import RecordView
 from tasks.request.model import Role
@@ -18,11 +18,26 @@ def one_grouping(view: RecordView) -> str | None:
             kept.append(f"{field.name} as collected" if whole else f"{field.name} in {numbers.integer(groups)} groups")
     if not kept:
         return None
-    without = "" if view.released == view.rows_in else ", without the records left out"
+    without, classes = "", view.risk.game.suppressed_classes
+    if view.released < view.rows_in:
+        without = ", without the records left out"
+        if classes and not view.few_suppressed:
+            without = (
+                f", but for {plural(classes, 'combination')} of groups that {'is' if classes == 1 else 'are'} left out"
+            )
     return (
         f"Each column has one grouping, the same for all records: {listed(kept)}. Counts by these groups are those of "
         f"the file as collected{without}."
     )
+
+
+def gone(view: RecordView) -> list[str]:
+    """Quasi-identifiers of which every record has “*”."""
+    return [
+        one.name
+        for one in view.fields(Role.QUASI)
+        if one.records_per_level and one.groups_per_level[-1] == 1 and not any(one.records_per_level[:-1])
+    ]
 
 
 def is_alike(view: RecordView) -> bool:

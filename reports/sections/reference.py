@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from reports.document import Block, Bullets, Facts, Heading, text
 from reports.record_view import RecordView
+from tasks.assessments.utility.associations import CORRELATION_RATIO, CRAMERS_V
 from tasks.generalization.constraints.registry import PRIVACY_MODELS
 from tasks.request.model import MaskingName
 
@@ -127,6 +128,10 @@ _BY_METHOD: dict[str, tuple[str, ...]] = {
     "associations": (
         "Bergsma W (2013). A bias-correction for Cramér's V and Tschuprow's T. Journal of the Korean Statistical "
         "Society 42(3), 323–328.",
+    ),
+    "correlation ratios": (
+        "Kelley TL (1935). An unbiased correlation ratio measure. Proceedings of the National Academy of Sciences "
+        "21(9), 554–559.",
     ),
     "clustering": (
         "Lloyd SP (1982). Least squares quantization in PCM (k-means). IEEE Transactions on Information Theory 28(2), "
@@ -264,7 +269,8 @@ def _used(view: RecordView) -> set[str]:
         "detectability": decoys and decoys.detectability,
         "utility": utility,
         "numbers": utility and (utility.numeric or utility.curves),
-        "associations": utility and any(one.measure.startswith("Cramér") for one in utility.associations),
+        "associations": utility and any(one.measure == CRAMERS_V for one in utility.associations),
+        "correlation ratios": utility and any(one.measure == CORRELATION_RATIO for one in utility.associations),
         "clustering": utility and utility.clustering,
     }
     return {name for name, value in found.items() if value} | ({fact.metric} if fact else set())

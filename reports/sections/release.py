@@ -290,10 +290,12 @@ def conditions(view: RecordView) -> Iterator[Block]:
         return
     fine = None
     if sequential and sequential.profile.penalty > 0:
+        worth = view.risk.game.adversary != "one-shot"
+        rests = "the count of records worth attacking and the figures" if worth else "the figures"
         fine = (
             "The releasing organization maintains the controls that detect attempts to identify somebody and "
-            f"claims the penalty for them, {numbers.amount(sequential.profile.penalty)} units: the figures of "
-            "section E10.1 rest on both."
+            f"claims the penalty for them, {numbers.amount(sequential.profile.penalty)} units: {rests} of section "
+            "E10.1 rest on both."
         )
     yield Heading("Conditions of the release")
     yield Bullets(

@@ -26,10 +26,11 @@ from reports.document import (
 from reports.population import TITLES, same_as_prosecutor
 from reports.record_view import RecordView
 from reports.sections import columns
-from reports.sections.answer import information_kept
+from reports.sections.answer import information_kept, is_deterred, single_pays_below
 from reports.sections.events import withheld_rows
-from reports.sections.groupings import is_alike, overlapping
+from reports.sections.groupings import gone, is_alike, overlapping
 from reports.sections.overview import scope
+from reports.sections.study import associations
 from reports.smallcell import HIDDEN
 from reports.statements import basis_of_amounts
 from tasks.request.gate import records_for
@@ -202,6 +203,7 @@ def loss(view: RecordView) -> Iterator[Block]:
     )
     if _most_specific(view) < 1:
         yield said(demanded(view, "at the amounts of section 3"), overlapping(view), no_random_sample(view))
+    yield from associations(view)
     masked = f"{named(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
     withheld = [field.name for field in view.record.fields if not field.released]
     yield said(
@@ -236,15 +238,13 @@ def demanded(view: RecordView, amounts: str) -> str | None:
         if (row := view.gate(measure)) and row.gate.threshold > 0
     ]
     pays, deterred = [], None
-    attacked = view.gate(Measure.TRANSPARENT_ATTACKED)
-    if attacked and 0 < recipient.cost < recipient.gain:
-        least = records_for(recipient.cost / recipient.gain)
+    least = single_pays_below(recipient)
+    if view.gate(Measure.TRANSPARENT_ATTACKED) and least:
         single = (
             f"a single attempt pays below {write(least)} people (it costs {numbers.amount(recipient.cost)} and gains "
             f"{numbers.amount(recipient.gain)} if it names the right one)"
         )
-        highest = view.risk.transparent.maximum_risk
-        if attacked.gate.measured == 0 and highest > 0 and records_for(highest) < least:
+        if is_deterred(view):
             deterred = f"By gain and cost alone, {single}; {_deterrent(view)}, so that smaller groups suffice."
         else:
             pays.append(single)
@@ -322,7 +322,7 @@ def _exact(view: RecordView, name: str | None) -> str:
     if _begins_above(view, name):
         return DASH
     if name is None:
-        return view.most_specific(_most_specific(view))
+        return DASH if gone(view) else view.most_specific(_most_specific(view))
     field = next(field for field in view.fields(Role.QUASI) if field.name == name)
     if not field.records_per_level:
         return DASH

@@ -232,9 +232,9 @@ def _analyses(view: FileView, fact: UtilityFact, associations: int) -> Iterator[
     if shown:
         count = f"the {numbers.integer(len(shown))} that changed most of {numbers.integer(len(fact.associations))}"
         yield Table(
-            "Associations of two attributes: the correlation where both are numbers, from −1 to 1, else Cramér's V, "
-            "corrected for bias (Bergsma 2013), from 0 for none to "
-            f"1{f'; {count}' if len(fact.associations) > len(shown) else ''}",
+            "Associations of two attributes: the correlation of two masked numbers, from −1 to 1; the correlation "
+            "ratio (Kelley 1935) of a number with a quasi-identifier; else Cramér's V (Bergsma 2013); the last two "
+            f"corrected for bias, from 0 for none to 1{f'; {count}' if len(fact.associations) > len(shown) else ''}",
             "Attributes 46 | Measure 24 | Before 15r | After 15r",
             [
                 (
@@ -251,8 +251,8 @@ def _analyses(view: FileView, fact: UtilityFact, associations: int) -> Iterator[
         for one in fact.associations
     ):
         yield Paragraph(
-            "Where records are generalized each by itself, the level is part of a released value, so that V may rise: "
-            "a distortion as much as a fall.",
+            "A group is another value than those it is made of, and where records are generalized each by itself, so "
+            "is each level: a figure may rise, which is a distortion as much as a fall.",
             "note",
         )
     if fact.clustering:

@@ -20,6 +20,7 @@ from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, NotAssessed, Review
 from tasks.generalization.methods.registry import METHODS
+from tests.reports.test_left_out_report import left_out
 from tests.support import records, texts
 from tests.support.rendered import determination_html, evidence_html
 
@@ -75,8 +76,9 @@ def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and
         "32,561 records in 16 columns leave for Cumberland University, Department of Economics. Excused although it "
         "reveals other columns or people: relationship; section 3 says by whom and why. A recipient who knows the "
         "method and everybody's age, zip, race, sex identifies a record in a single attempt with a probability of at "
-        "most 0.01333 (1 in 75). For an attacker who weighs gain against cost, no attempt pays at the amounts of "
-        "section 3; that is not a risk of zero for an attacker who does not weigh costs.",
+        "most 0.01333 (1 in 75). That counts these columns alone. Whoever also knows some of",
+        "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not a risk "
+        "of zero for an attacker who does not weigh costs.",
         "95.57% of the information in age, zip, race, sex is kept, where sex counts for nothing. "
         "This rests on a population table of 6,339,942 "
         "people, on agreement DUA-2026-014 with its penalty, and on the assumptions of section 5.",
@@ -605,6 +607,15 @@ def test_one_grouping_of_all_records_is_told_by_its_groups() -> None:
     assert told is not None
     assert f"the same for all records: age in {age.groups_per_level[1]} groups." in told
     assert "no-attack-common" not in told
+    assert "are those of the file as collected." in told
+    for without, classes, number in (
+        (", without the records left out.", 0, 18),
+        (", without the records left out.", 2, 3),
+        (", but for 9 combinations of groups that are left out.", 9, 18),
+        (", but for 1 combination of groups that is left out.", 1, 18),
+    ):
+        fewer = left_out(number, changed, suppressed_classes=classes)
+        assert f"are those of the file as collected{without}" in str(usefulness(RecordView(fewer)))
     mixed = usefulness(RecordView(records.changed(record, fields=fields)))
     assert mixed is not None
     assert "one grouping, the same" not in mixed

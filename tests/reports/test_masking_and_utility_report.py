@@ -129,9 +129,10 @@ class TestUtility:
         assert "a and b correlation – 0.500 " in text
 
     def test_an_association_that_rises_is_explained(self) -> None:
-        assert "V may rise" not in section(records.approved())
+        assert "a figure may rise" not in section(records.approved())
         risen = AssociationFact(attributes=("age", "sex"), measure="Cramér's V", before=0.1, after=0.5)
-        assert "so that V may rise: a distortion as much as a fall." in section(with_utility(associations=(risen,)))
+        told = section(with_utility(associations=(risen,)))
+        assert "a figure may rise, which is a distortion as much as a fall." in told
 
     def test_clusters_and_classifiers_stand_beside_what_they_compare_with(self) -> None:
         text = section(records.approved())

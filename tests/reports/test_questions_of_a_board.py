@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from reports.record_view import RecordView
+from reports.sections.study import kept_associations
 from reports.sections.summary import demanded
+from tasks.assessments.utility.facts import AssociationFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Measure, PopulationBasis, Role
 from tests.reports.test_left_out_report import left_out
@@ -92,21 +94,69 @@ def test_groups_smaller_than_those_on_which_a_single_attempt_pays_are_explained_
     assert undeterred is not None
     assert "at the amounts a single attempt pays below 75 people" in undeterred
     assert "deter from that" not in undeterred
+    deterred = page(with_risk(record, transparent=small))
+    assert "without the penalty, attempts would pay in groups of fewer than 75. That is not a risk of zero" in deterred
+    assert "without the penalty" not in page(record)
+
+
+def test_the_associations_of_what_counts_most_with_outcomes_stand_beside_those_as_collected() -> None:
+    """The strongest first, none of a column that counts less, and none that could not be measured as collected."""
+    measured = tuple(
+        AssociationFact(attributes=pair, measure="correlation ratio", before=before, after=after)
+        for *pair, before, after in (
+            ("age", "fnlwgt", 0.1, 0.05),
+            ("age", "income", 0.3, 0.28),
+            ("zip", "income", 0.9, 0.8),
+            ("age", "sex", 0.7, 0.6),
+            ("race", "income", 0.2, None),
+            ("race", "fnlwgt", None, 0.1),
+        )
+    )
+    record = records.approved()
+    assert record.risk is not None
+    assert record.utility is not None
+    weights = {"age": 10.0, "race": 10.0, "zip": 1.0, "sex": 1.0}
+    game = record.risk.game.model_copy(update={"weights": weights})
+    utility = record.utility.model_copy(update={"associations": measured})
+    changed = records.changed(with_risk(record, game=game), utility=utility)
+    rows = "age and income correlation ratio 0.300 0.280 race and income correlation ratio 0.200 lost age and fnlwgt"
+    assert rows in page(changed, "loss")
+    assert kept_associations(RecordView(changed)) == (
+        "Association, from 0 to 1, of age and income 0.30 as collected, 0.28 in the copy; of race and income 0.20 as "
+        "collected, lost in the copy."
+    )
+    assert kept_associations(RecordView(records.changed(changed, utility=None))) is None
+    groups = utility.model_copy(update={"associations": (measured[3],)})
+    assert kept_associations(RecordView(records.changed(record, utility=groups))) is None
+    equal = dict.fromkeys(weights, 1.0)
+    alike = records.changed(with_risk(record, game=game.model_copy(update={"weights": equal})), utility=groups)
+    assert "of age and sex 0.70 as collected, 0.60 in the copy." in str(kept_associations(RecordView(alike)))
+
+
+def known_alone(*known: str, **terms: Any) -> dict[str, Any]:
+    """Facts of singling out in which these columns alone may be known."""
+    fact = records.approved().further["singling_out"] | {"known": known, **terms}
+    return {"further": {**records.approved().further, "singling_out": fact}}
 
 
 def test_the_first_page_has_the_gate_on_singling_out() -> None:
     record = records.approved()
-    estimated = "A few columns that may be known single out an estimated 2.354% of the records in the population; the"
-    assert f"{estimated} policy allows at most 9%." in page(record)
-    others = tuple(gate for gate in record.gates if gate.id != Measure.SINGLED_OUT_POPULATION)
-    assert "single out" not in page(records.changed(record, gates=others))
+    others = "That counts these columns alone. Whoever also knows some of workclass, occupation, hours-per-week can"
+    estimated = "single out an estimated 2.354% of the records in the population, by at most 3 columns together; the"
+    assert f"{others} {estimated} policy allows at most 9%." in page(record)
+    by_quasi = "A few columns that may be known single out an estimated 2.354% of the records in the population; the"
+    assert f"{by_quasi} policy" in page(records.changed(record, **known_alone("age", "zip", "race", "sex")))
+    sampled = records.changed(record, **known_alone("age", "workclass", sampling_fraction=1.0))
+    assert "single out 2.354% of the records in the file, by at most 3 columns" in page(sampled)
+    ungated = tuple(gate for gate in record.gates if gate.id != Measure.SINGLED_OUT_POPULATION)
+    assert "single out" not in page(records.changed(record, gates=ungated))
     in_file = tuple(
         gate.model_copy(update={"id": Measure.SINGLED_OUT, "measured": 0.05})
         if gate.id == Measure.SINGLED_OUT_POPULATION
         else gate
         for gate in record.gates
     )
-    assert "single out 5% of the records in the file;" in page(records.changed(record, gates=in_file))
+    assert "single out 5% of the records in the file, by" in page(records.changed(record, gates=in_file))
 
 
 def test_the_first_page_names_the_masked_columns_and_what_is_done_to_their_values() -> None:

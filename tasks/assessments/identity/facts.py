@@ -379,6 +379,7 @@ class GameFact(Fact):
     cell_weights: str
     minimum_class_size: int
     suppressed_records: int
+    suppressed_classes: int = Field(default=0, description="Cells that these records are in, which leave with none.")
     disclosing_records: int = Field(
         default=0, description="Of these, those left out because their class discloses a sensitive value."
     )

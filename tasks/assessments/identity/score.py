@@ -189,6 +189,7 @@ def score(
             cell_weights=policy.generalization.cell_weights,
             minimum_class_size=policy.generalization.minimum_class_size,
             suppressed_records=int(records[~kept].sum()),
+            suppressed_classes=len(np.unique(generalization.cells[~kept], axis=0)),
             disclosing_records=int(records[by_size & ~kept].sum()),
             outcomes=compare_methods(
                 table,

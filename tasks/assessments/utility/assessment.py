@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.utility.analyses import classification_accuracy, cluster_agreement
+from tasks.assessments.utility.associations import outcome_changes
 from tasks.assessments.utility.facts import ClassificationFact, ClusteringFact, MarginalFact, NotMeasured, UtilityFact
 from tasks.assessments.utility.features import both_versions, sample
 from tasks.assessments.utility.generalization_loss import GeneralizationLoss, generalization_loss, released
@@ -60,6 +61,7 @@ class UtilityAssessment(Assessment[UtilityFact]):
                     candidate.index.data.counts,
                     candidate.released,
                 ),
+                *outcome_changes(candidate),
             ),
             marginals=tuple(_marginals(candidate)),
             clustering=_measured(

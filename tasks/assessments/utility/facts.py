@@ -45,7 +45,9 @@ class NumericChangeFact(Fact):
 
 
 class AssociationFact(Fact):
-    """Association of two attributes before and after: correlation of numbers, Cramér's V of generalized ones.
+    """Association of two attributes before and after.
+
+    The correlation of two numbers, the correlation ratio of a number with a generalized attribute, else Cramér's V.
 
     Where records are generalized each by itself, the level is part of the value, and V may rise: a distortion too.
     """

@@ -17,7 +17,7 @@ from tasks.core.errors import ParameterError, row_positions
 Floats = NDArray[np.float64]
 
 _DECILES = np.arange(1, 10) / 10
-_LARGEST_TO_SQUARE = 1e140
+LARGEST_TO_SQUARE = 1e140
 
 
 def check_squarable(name: str, column: Floats) -> None:
@@ -25,7 +25,7 @@ def check_squarable(name: str, column: Floats) -> None:
 
     Raises ParameterError if a value is not a number within ±1e140.
     """
-    wrong = np.flatnonzero(~(np.abs(column) <= _LARGEST_TO_SQUARE))
+    wrong = np.flatnonzero(~(np.abs(column) <= LARGEST_TO_SQUARE))
     if len(wrong):
         raise ParameterError(
             "a value is missing, infinite or too large to be squared",

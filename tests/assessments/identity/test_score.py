@@ -84,7 +84,8 @@ def test_records_of_small_classes_are_suppressed_and_count_as_nothing_kept(tmp_p
 
 
 def test_a_minimum_that_leaves_nothing_is_a_block(tmp_path: Path) -> None:
-    assert scored(tmp_path, SAFE_HARBOR, minimum(3)).risk.game.suppressed_records == 3
+    game = scored(tmp_path, SAFE_HARBOR, minimum(3)).risk.game
+    assert (game.suppressed_records, game.suppressed_classes) == (3, 2)
     with pytest.raises(StageFailed, match="every record would be suppressed"):
         scored(tmp_path, SAFE_HARBOR, minimum(4))
 
