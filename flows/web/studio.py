@@ -28,6 +28,8 @@ from flows.web.site import Site, Visitor, not_found, number_of, problem_of, see_
 from flows.web.studio_figures import design_chart, gate_rows, kept_in_words
 from flows.web.studio_project import CurrentProject, CurrentStudio, ShownProject, StudioForm
 from flows.web.uploads import LARGEST_UPLOAD, CurrentUpload
+from reports.record_view import RecordView
+from reports.sections.answer import usefulness
 from tasks.audit.history import texts
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.decision.record import Verdict
@@ -279,7 +281,7 @@ def _run(shown: ShownProject, error: ReleasegateError | None) -> Response:
     if state is not None and state.release_id:
         site = shown.visitor.site
         decided = [
-            (one, texts(one.case.decided, "reasons") or (), _remedies(site, one))
+            (one, texts(one.case.decided, "reasons") or (), *_remedies_and_use(site, one))
             for one in site.releases.all(site.clock().date())
             if one.release_id == state.release_id and one.recipient in state.recipients
         ]
@@ -293,11 +295,11 @@ def _run(shown: ShownProject, error: ReleasegateError | None) -> Response:
     )
 
 
-def _remedies(site: Site, one: IndexedRelease) -> tuple[str, ...]:
-    """Changes that may open the closed gates of a blocked release."""
+def _remedies_and_use(site: Site, one: IndexedRelease) -> tuple[tuple[str, ...], str | None]:
+    """Changes that may open the closed gates of a blocked release, and a sentence on what its copy keeps."""
     with open_ledger(site.workspace) as ledger:
         record = case_of(site.workspace, ledger, one.release_id, one.recipient, site.clock()).record
-    return remedies(record) if record.decision is Verdict.BLOCKED else ()
+    return remedies(record) if record.decision is Verdict.BLOCKED else (), usefulness(RecordView(record))
 
 
 @router.get("/requests/{name}/document")

@@ -95,6 +95,7 @@ class Tab:
         self.page.wait_for_selector("#progress ol li")
         self.is_sound()
         self.page.wait_for_selector("text=The gate has decided.", timeout=LONGEST_RUN)
+        assert "Information kept: " in self.page.inner_text(".decision")
         self.is_sound()
         link = self.page.get_attribute("a:has-text('Determination')", "href")
         assert self.context.request.get(f"{address}{link}").body().startswith(b"%PDF-")
