@@ -23,7 +23,7 @@ _WORDS = {
 
 
 _Named = TypeVar("_Named")
-_TREATMENT = re.compile(r"(generalized|masked) \((.+?)(, then k-anonymity|, along levels that cross)?\)")
+_TREATMENT = re.compile(r"(generalized|masked) \(([^,]+)(, .+)?\)")
 
 
 def method_text(name: str) -> GeneralizationMethod:
@@ -62,8 +62,10 @@ def masking_parameters(method: str, parameters: Mapping[str, float | str]) -> st
 def treatment_text(treatment: str) -> str:
     """A field's treatment with its method in words; one that names no method as it is.
 
-    >>> treatment_text("generalized (no-attack, then k-anonymity)"), treatment_text("removed")
-    ('generalized: No-Attack game, then k-anonymity', 'removed')
+    >>> treatment_text("generalized (no-attack, then k-anonymity, at level 1 of its hierarchy or coarser)")
+    'generalized: No-Attack game, then k-anonymity, at level 1 of its hierarchy or coarser'
+    >>> treatment_text("removed")
+    'removed'
     """
     found = _TREATMENT.fullmatch(treatment)
     if found is None:

@@ -182,8 +182,9 @@ def _repeated(view: RecordView) -> str | None:
         least = single_pays_below(view.record.recipient)
         return (
             "For an attacker who weighs gain against cost and the declared penalty, no attempt pays at the amounts of "
-            f"section 3; without the penalty, attempts would pay in groups of fewer than {numbers.integer(least)}. "
-            "That is not a risk of zero for an attacker who does not weigh costs."
+            "section 3; without the penalty, a single attempt would pay in groups of fewer than "
+            f"{numbers.integer(least)}, and repeated ones in larger groups too. That is not a risk of zero for an "
+            "attacker who does not weigh costs."
         )
     return (
         "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not a risk "

@@ -95,7 +95,7 @@ def test_groups_smaller_than_those_on_which_a_single_attempt_pays_are_explained_
     assert "at the amounts a single attempt pays below 75 people" in undeterred
     assert "deter from that" not in undeterred
     deterred = page(with_risk(record, transparent=small))
-    assert "without the penalty, attempts would pay in groups of fewer than 75. That is not a risk of zero" in deterred
+    assert "the penalty, a single attempt would pay in groups of fewer than 75, and repeated ones in larger" in deterred
     assert "without the penalty" not in page(record)
 
 

@@ -3,7 +3,7 @@
 What a follower other than ``Payoffs`` does at a group size is asked of it, one cell at a time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import product
 from math import inf, isfinite, log
 
@@ -94,27 +94,45 @@ def common_strategy(world: World) -> tuple[int, ...]:
 def full_domain(
     world: World, people: int, records: int = 1, most_out: float = 0.0, floors: dict[int, float] | None = None
 ) -> tuple[float, tuple[int, ...] | None]:
-    """Most that any one strategy for all keeps in sum over the records, and it; −inf and None where none is allowed.
+    """Least cost of any one strategy for all, and it; infinite and None where none is allowed.
 
     Cells of fewer ``people`` or ``records`` are left out, at most ``most_out`` records in all; ``floors`` are the
     least mean share of information kept, by attribute. Of equals the one that leaves out fewest, then the first.
     """
-    best: tuple[float, int, tuple[int, ...] | None] = (-inf, 0, None)
+    best: tuple[float, int, tuple[int, ...] | None] = (inf, 0, None)
     for levels in strategies(world):
-        worth, out, lost = 0.0, 0, [0.0 for _ in world.rows]
+        left, lost = set[tuple[str, ...]](), [0.0 for _ in world.rows]
         for values, n in world.records.items():
             cell = cell_of(world, values, levels)
-            left = count(world.people, cell) < people or count(world.records, cell) < records
-            out += n * left
-            worth += 0 if left else n * world.payoffs.benefit * kept(world, cell)
+            if count(world.people, cell) < people or count(world.records, cell) < records:
+                left.add(values)
             for axis, rows in enumerate(world.rows):
-                lost[axis] += n * (1.0 if left or len(rows) == 1 else log(len(cell[axis])) / log(len(rows)))
-        total = sum(world.records.values())
+                out = values in left or len(rows) == 1
+                lost[axis] += n * (1.0 if out else log(len(cell[axis])) / log(len(rows)))
+        total, out = sum(world.records.values()), sum(world.records[values] for values in left)
         broken = any(lost[axis] > (1 - floor) * total + NEAR for axis, floor in (floors or {}).items())
-        better = worth > best[0] + NEAR or (worth >= best[0] - NEAR and best[2] is not None and out < best[1])
+        cost = common_cost(world, levels, left)
+        better = cost < best[0] - NEAR or (cost <= best[0] + NEAR and best[2] is not None and out < best[1])
         if not broken and out <= most_out + NEAR and better:
-            best = worth, out, levels
+            best = cost, out, levels
     return best[0], best[2]
+
+
+def common_cost(world: World, levels: tuple[int, ...], left: Collection[tuple[str, ...]]) -> float:
+    """Cost of one strategy for all with records of some values left out.
+
+    Minus the logarithm of the weighted geometric mean of what attributes keep, each 1/1000 at least, and what of the
+    information of the records left out is left.
+    """
+    total, cost = sum(world.records.values()), 0.0
+    for axis, (weight, rows) in enumerate(zip(world.weights, world.rows, strict=True)):
+        if len(rows) == 1:
+            continue
+        lost = {values: log(len(cell_of(world, values, levels)[axis])) / log(len(rows)) for values in world.records}
+        kept = 1 - sum(n * lost[values] for values, n in world.records.items()) / total
+        out = sum((1 - lost[values]) * world.records[values] for values in left) / total
+        cost += weight / sum(world.weights) * (out - log(max(kept, 1e-3)))
+    return cost
 
 
 def partition(world: World, weights: People, *, no_attack: bool) -> tuple[float, dict[Cell, Cell]]:

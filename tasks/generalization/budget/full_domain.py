@@ -1,13 +1,15 @@
 """One strategy for all records within a budget: of the levels at which nobody left is attacked, those that keep most.
 
-Cells that would be attacked, or have too few people or records, are left out. The search is that of k-anonymity
-(``kanonymity.optimum``), with the safe group as k-map and the game's information loss, in sum over the file's records,
-as its metric. It is exact but where a floor on what an attribute keeps is exceeded by the records left out alone: then
-fewer of them are, and the payoff of the strategy without that floor is the bound. Where there are very many strategies
-the search goes stepwise from the most general one and proves no bound but V.
+Cells that would be attacked, or have too few people or records, are left out. Strategies are compared by the weighted
+geometric mean of the information that each attribute keeps in the file, so that none is withheld while another keeps
+its finest values, as a sum over attributes would have it; what is left out counts by its share. The search is that of
+k-anonymity (``kanonymity.optimum``), with the safe group as k-map. It is exact but where a floor on what an attribute
+keeps is exceeded by the records left out alone, then fewer of them are, and where there are very many strategies: then
+it goes stepwise from the most general one. No bound on the payoff but V is known.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -39,8 +41,19 @@ from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
 from tasks.request.model import BudgetPolicy
 
+_LOST = 1e-3
+"""Share of its information that an attribute which is withheld counts as keeping."""
 _MOST_SEARCHED = 2**28
 """Strategies, times distinct tuples, up to which the search is exact: seconds."""
+
+
+@dataclass(frozen=True)
+class _Sought:
+    """What one strategy is sought for, and what makes one better than another."""
+
+    problem: Problem
+    data: Tuples
+    costs: tuple[AxisCost | None, ...]
 
 
 def budgeted_full_domain(problem: Problem, weighed: Weighed, budget: BudgetPolicy | None) -> BudgetedLevels:
@@ -60,7 +73,7 @@ def budgeted_full_domain(problem: Problem, weighed: Weighed, budget: BudgetPolic
     if not np.isfinite(follower.safe_group) or safe_people(follower) > population.total:
         raise all_attacked("no release exists that nobody would attack", follower)
     limits: tuple[Limit, ...] = ()
-    most, least, bound = 0, (safe_people(follower), 1), -np.inf
+    most, least = 0, (safe_people(follower), 1)
     if budget is not None:
         limits = limits_of(budget, problem.hierarchies, data.total)
         most = checked_limit(budget.suppression or 0, data.total)
@@ -72,13 +85,12 @@ def budgeted_full_domain(problem: Problem, weighed: Weighed, budget: BudgetPolic
         few = problem.people.count(cells) < least[0]
         return few | (weighed.layers.records.count(cells) < least[1]) if least[1] > 1 else few
 
-    heights = _heights(problem, data, limits)
+    heights, sought = _heights(problem, data, limits), _Sought(problem, data, _costs(problem, data))
     while True:
         if prod(heights) * len(data) > _MOST_SEARCHED:
-            levels, cost = _stepwise(problem, data, heights, left_out, most), 0.0
+            levels = _stepwise(sought, heights, left_out, most)
         else:
-            levels, cost = _levels(problem, data, heights, least, most)
-        bound = max(bound, follower.benefit * (1 - cost) * data.total)
+            levels = _levels(sought, heights, least, most)
         cells, out = cells_at(data.codes, levels, problem.hierarchies), left_out(data.codes, levels)
         used = usage_of(limits, follower, problem.hierarchies, cells, problem.people.count(cells))
         used = np.where(out, usage_of_suppression(limits)[:, None], used) @ data.counts
@@ -88,7 +100,7 @@ def budgeted_full_domain(problem: Problem, weighed: Weighed, budget: BudgetPolic
         if most < 0:
             raise not_kept(in_words(limits), "more at all levels that nobody would attack")
     payoff = float(data.counts[~out] @ (follower.benefit * problem.loss.kept(cells[~out])))
-    plan = Plan(limits, used, np.zeros(len(limits)), payoff, max(bound, payoff), np.inf)
+    plan = Plan(limits, used, np.zeros(len(limits)), payoff, follower.benefit * data.total, np.inf)
     return BudgetedLevels(
         np.broadcast_to(levels, data.codes.shape),
         np.broadcast_to(levels, population.codes.shape),
@@ -98,49 +110,67 @@ def budgeted_full_domain(problem: Problem, weighed: Weighed, budget: BudgetPolic
     )
 
 
-def _levels(problem: Problem, data: Tuples, heights: Levels, least: tuple[int, int], most: int) -> tuple[Codes, float]:
-    """Levels that lose least with at most ``most`` records left out, and the share of information that the file loses.
+def _costs(problem: Problem, data: Tuples) -> tuple[AxisCost | None, ...]:
+    """Costs of a record by attribute, None where nothing counts or can be lost; shape of both (n_leaves, n_levels).
+
+    A level costs −ln of the share of the attribute's information that the file keeps at it, times the attribute's share
+    of the weights; a record left out costs what it still has of the information, by the same share.
+    """
+    costs: list[AxisCost | None] = []
+    for axis, (tree, weight) in enumerate(zip(problem.hierarchies, problem.loss.weights, strict=True)):
+        if tree.n_leaves == 1 or not weight:
+            costs.append(None)
+            continue
+        share = float(weight / problem.loss.weights.sum()) / data.total
+        lost = np.log(tree.sizes)[tree.positions] / np.log(tree.n_leaves)
+        kept = 1 - data.counts @ lost[data.codes[:, axis]] / data.total
+        levels = np.broadcast_to(-share * np.log(np.maximum(kept, _LOST)), lost.shape)
+        costs.append(AxisCost(levels, share * (1 - lost)))
+    return tuple(costs)
+
+
+def _levels(sought: _Sought, heights: Levels, least: tuple[int, int], most: int) -> Codes:
+    """Levels that cost least with at most ``most`` records left out.
 
     ``least`` are the people and the records of a cell, ``heights`` the levels of each attribute that are tried.
     """
-    trees = problem.hierarchies
+    trees, data = sought.problem.hierarchies, sought.data
     table = tally(data.codes.astype(np.int64), trees, data.counts)
-    axes = []
-    for tree, loss in zip(trees, problem.loss.by_axis, strict=True):
-        lost = loss[tree.positions] / (problem.loss.maximum * data.total)
-        axes.append(AxisCost(lost, lost[:, -1:] - lost) if lost[:, -1].any() else None)
-    cost = AdditiveCost(table, Reference(Metric.NON_UNIFORM_ENTROPY, tuple(axes), data.total))
+    cost = AdditiveCost(table, Reference(Metric.NON_UNIFORM_ENTROPY, sought.costs, data.total))
+    judged = judge(table, trees, least[1], [KMap(sought.problem.people, least[0])])
     try:
-        levels, lost_in_all, *_ = minimise(
-            cost, judge(table, trees, least[1], [KMap(problem.people, least[0])]), heights, most
-        )
+        levels, *_ = minimise(cost, judged, heights, most)
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
-    return np.array(levels, dtype=np.int32), lost_in_all
+    return np.array(levels, dtype=np.int32)
 
 
-def _stepwise(
-    problem: Problem, data: Tuples, heights: Levels, left_out: Callable[[Codes, Codes], Bools], most: int
-) -> Codes:
-    """Levels of one attribute after another lowered by one, each time that at which the file then keeps most.
+def _stepwise(sought: _Sought, heights: Levels, left_out: Callable[[Codes, Codes], Bools], most: int) -> Codes:
+    """Levels of one attribute after another lowered by one, each time that at which the file then costs least.
 
     ``left_out`` tells which of some codes are at some levels; no more records than ``most`` ever are. Raises
     StageFailed if more are at the most general levels.
     """
+    data, trees = sought.data, sought.problem.hierarchies
     levels, records = np.array(heights, dtype=np.int32) - 1, data.counts
 
     def worth(tried: Codes) -> float:
         out = left_out(data.codes, tried)
         if records[out].sum() > most:
             return -np.inf
-        return float(records[~out] @ problem.loss.kept(cells_at(data.codes[~out], tried, problem.hierarchies)))
+        paid = 0.0
+        for axis, cost in enumerate(sought.costs):
+            if cost is not None:
+                codes, level = data.codes[:, axis], tried[axis]
+                paid += records @ cost.released[codes, level] + records[out] @ cost.more[codes[out], level]
+        return -float(paid)
 
     start = worth(levels)
     if not np.isfinite(start):
         raise not_kept(f"at most {most} records left out", "more at the most general levels")
 
     def cells(tried: Codes) -> int:
-        return len(fold(cells_at(data.codes, tried, problem.hierarchies))[1])
+        return len(fold(cells_at(data.codes, tried, trees))[1])
 
     def lowered(*, by_cells: bool) -> tuple[float, Codes]:
         """With the step that gains most, or most for each factor by which it multiplies the cells."""

@@ -20,7 +20,8 @@ NO_ATTACK_COMMON = GeneralizationMethod(
     _recoding,
     "No-Attack game, one common strategy",
     "One strategy for the whole file: of those at which no released cell is worth attacking, with no more records left "
-    "out than the limits allow, the one that keeps most information; where strategies are very many, the best that was "
+    "out than the limits allow, the one with the highest weighted geometric mean of the information that each column "
+    "keeps, so that none is withheld where that can be avoided; where strategies are very many, the best that was "
     "found step by step.",
     "Every record is generalized alike and each column has one grouping, so a released cell holds exactly the people "
     "who match it, and the probability 1/n_p holds against a recipient who knows the rule.",
