@@ -1,7 +1,7 @@
-"""The columns of a draft in a table, and what a person makes of them in one line, such as “4-6,9=s 12=w”."""
+"""The columns of a draft in a table, and what a person says of them in one line, such as “4-6,9=s 12=w”."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from flows.cli.output import table
 from reports.document import Block
@@ -20,6 +20,7 @@ LETTERS: Mapping[str, tuple[Role, str]] = {
     "d": (Role.DIRECT, ""),
 }
 """Roles that a person may give a column, by letter; one that is explained with another letter has no words."""
+KNOWN_TO_SOME = "k"
 UNKNOWN = "si"
 """Letters that say that nobody outside knows the values."""
 _LEAVES = {
@@ -33,7 +34,8 @@ _LEAVES = {
 _UNSAID = frozenset({UNCLEAR, MANY_VALUES, QUANTITY, MAYBE_QUANTITY, STATED})
 """Reasons that the number of values shows, or that are none."""
 _MEASURED = re.compile(r"(reveals .+?)( exactly for |: ).*")
-_CHANGE = re.compile(r"(\S.*?)=([a-z])(?=[\s,;]|\Z)[\s,;]*", re.IGNORECASE)
+_LETTER, _FIGURE = "[a-z]", "[^\\s,;=]+(?:,[0-9]+(?![0-9=-]))?"
+"""A letter; a figure, in which a comma may be the decimal mark unless the next column follows it."""
 
 
 def shown_columns(columns: Mapping[str, Suggestion], doubtful: frozenset[str]) -> list[Block]:
@@ -67,25 +69,42 @@ def read_changes(text: str, columns: Mapping[str, Suggestion]) -> tuple[dict[str
 
     Columns are named, or numbered as they are shown; “4-6” are three of them, as “4,5,6” are.
     """
-    line = re.sub(r"\s*([=,])\s*", r"\1", text.strip())
-    names, made, end = [*columns], dict[str, str](), 0
-    for found in _CHANGE.finditer(line):
-        if found.start() != end:
-            break
-        end = found.end()
-        letter = found[2].lower()
-        if letter not in LETTERS:
-            return {}, f"no such letter: {letter}; there are {', '.join(LETTERS)}"
-        for part in [found[1]] if found[1] in columns else found[1].split(","):
-            chosen = _named(part, names)
-            if not chosen:
-                return {}, f"no such column: {part}; a name, or a number from 1 to {len(names)}"
-            made |= dict.fromkeys(chosen, letter)
-    if end != len(line):
-        return {}, "not clear; columns, “=” and a letter, such as 4-6,9=s 12=w"
+    given, problem = _read(text, [*columns], _LETTER, "a letter, such as 4-6,9=s 12=w")
+    made = {name: letter.lower() for name, letter in given.items()}
+    unknown = [letter for letter in made.values() if letter not in LETTERS]
+    if problem or unknown:
+        return {}, problem or f"no such letter: {unknown[0]}; there are {', '.join(LETTERS)}"
     rows = [name for name, letter in made.items() if LETTERS[letter][0] is Role.QUASI and columns[name].of_row]
     if rows:
         return {}, f"{', '.join(rows)}: differs between rows of a person, so it cannot leave in groups"
+    return made, ""
+
+
+def read_figures(text: str, columns: Sequence[str], asked: Container[str]) -> tuple[dict[str, str], str]:
+    """Figures, as texts, by column, and what is wrong with the line, which names columns as `read_changes` takes them.
+
+    `asked` are those columns of which a figure is asked.
+    """
+    made, problem = _read(text, columns, _FIGURE, "a figure, such as 8=0.5 9=0.1")
+    others = [name for name in made if name not in asked]
+    return ({}, f"not marked {KNOWN_TO_SOME}: {', '.join(others)}") if others else (made, problem)
+
+
+def _read(text: str, names: Sequence[str], value: str, expected: str) -> tuple[dict[str, str], str]:
+    """Values that a line gives columns, and what is wrong with it; `value` is the pattern of what follows “=”."""
+    line = re.sub(r"\s*([=,])\s*", r"\1", text.strip())
+    made, end = dict[str, str](), 0
+    for found in re.finditer(rf"(\S.*?)=({value})(?=[\s,;]|\Z)[\s,;]*", line, re.IGNORECASE):
+        if found.start() != end:
+            break
+        end = found.end()
+        for part in [found[1]] if found[1] in names else found[1].split(","):
+            chosen = _named(part, names)
+            if not chosen:
+                return {}, f"no such column: {part}; a name, or a number from 1 to {len(names)}"
+            made |= dict.fromkeys(chosen, found[2])
+    if end != len(line):
+        return {}, f"not clear; columns, “=” and {expected}"
     return made, ""
 
 

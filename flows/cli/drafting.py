@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from flows.cli.asking import BACK, LEFT, NONE, WHY, Asking
-from flows.cli.changes import LETTERS, UNKNOWN, read_changes, shown_columns, way_of
+from flows.cli.changes import KNOWN_TO_SOME, LETTERS, UNKNOWN, read_changes, read_figures, shown_columns, way_of
 from flows.cli.levels import shown_levels
 from flows.cli.output import table
 from reports.document import named as shortened
@@ -37,7 +37,7 @@ _MORE: Mapping[str, tuple[str, str]] = {
     "5": ("recipients", "another recipient"),
 }
 """Terms that are asked for only then."""
-_GROUPED, _NEEDED, _KNOWN_TO_SOME = "q", "n", "k"
+_GROUPED, _NEEDED = "q", "n"
 _AS_ENROLLED = "a number from above; or who else the people are, which another officer must then enrol"
 _SIZE, _POLICY, _PRESENCE = ("population", "size"), ("policy",), ("policy", "presence")
 _DEFAULT = "default/1"
@@ -252,7 +252,7 @@ class Dialogue:
         """Columns that a person has changed, by the way in which they leave now."""
         now, ways = dict(_columns(self.draft)), dict[str, list[str]]()
         for name in made:
-            masked = made[name] == _KNOWN_TO_SOME and can_be_masked(now[name])
+            masked = made[name] == KNOWN_TO_SOME and can_be_masked(now[name])
             ways.setdefault("as means of groups" if masked else way_of(now[name].role), []).append(name)
         return {way: ", ".join(names) for way, names in ways.items()}
 
@@ -294,22 +294,29 @@ class Dialogue:
             if name in made and not one.role.withheld and one.role is not Role.QUASI
         ]
         known: dict[Location, Answer] = {place: 0 for place, name, _ in leaving if made[name] in tuple(UNKNOWN)}
-        some = [one for one in leaving if made[one[1]] == _KNOWN_TO_SOME]
+        some = [one for one in leaving if made[one[1]] == KNOWN_TO_SOME]
         known |= {place: 1 for place, _, of_row in some if of_row}  # the rows of a person are known or not
-        if people := {place: name for place, name, of_row in some if not of_row}:
-            first, *_ = people
+        if people := {name: place for place, name, of_row in some if not of_row}:
+            names = [name for name, _ in _columns(self.draft)]
 
-            def read(text: str) -> Answer:
-                return read_answer(first, text, self.decimal)
+            def read(text: str) -> tuple[dict[Location, Answer], str]:
+                figures, found = read_figures(text, names, people) if "=" in text else (dict.fromkeys(people, text), "")
+                answers = {name: read_answer(people[name], figure, self.decimal) for name, figure in figures.items()}
+                problems = {name: problem_of(people[name], one) for name, one in answers.items()}
+                wrong = (f"{name}: {problem}" for name, problem in problems.items() if problem)
+                return {people[name]: one for name, one in answers.items()}, found or next(wrong, "")
 
+            numbers = [names.index(name) + 1 for name in people]
+            each = f", or {numbers[0]}=0.5 {numbers[1]}=0.1" if len(numbers) > 1 else ""
             given = self.asking.text(
-                f"probability that somebody outside knows {', '.join(people.values())} of a person, such as 0.2; "
-                "Enter: no figure; either way records that it sets apart from all others can block",
+                f"probability that somebody outside knows {', '.join(people)} of a person, such as 0.2{each}: the "
+                "share of people of whom some outsider (neighbour, colleague, another file) knows it; Enter: no "
+                "figure; either way records that it sets apart from all others can block",
                 "Who knows it can find the person and learn the rest. Expected disclosure weighs that by the figure, "
                 "by 0.1 without one; singling out takes it for known in any case. At 1 it is a secret no longer.",
-                wrong=lambda text: problem_of(first, read(text)),
+                wrong=lambda text: read(text)[1],
             )
-            known |= {} if given == LEFT else dict.fromkeys(people, read(given))
+            known |= {} if given == LEFT else read(given)[0]
         return replace(self, answers={**self.answers, **known})
 
     def _terms(self, draft: Draft) -> Draft:

@@ -109,7 +109,7 @@ def rendered_answer(one: Explained) -> Iterator[Block]:
             yield ""
         yield from _remedies(one) if one.is_blocked else _limits(one)
     if one.is_blocked and not any(flip.choice is Choice.DESIGN for flip in one.flips):
-        yield from recorded_remedies(record)
+        yield from recorded_remedies(record, in_vain=explanation.withheld_in_vain)
 
 
 def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact]]:

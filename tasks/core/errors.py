@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-_SHOWN_POSITIONS = 5
+_SHOWN_POSITIONS, _SHOWN_PROBLEMS = 5, 10
 _LABELS = {"what": "", "where": "where: ", "expected": "expected: ", "got": "got: ", "fix": "to do: "}
 
 
@@ -75,12 +75,13 @@ class RequestProblem:
 class RequestError(BadInput):
     """The request document is not readable or not valid.
 
-    ``problems`` holds every mistake in the order of the document; it is empty where the document cannot be read.
+    ``problems`` holds the mistakes in the order of the document, and ``more`` is how many it has beside them; it is
+    empty where the document cannot be read.
     """
 
-    def __init__(self, what: str, *, problems: tuple[RequestProblem, ...] = (), **parts: str) -> None:
+    def __init__(self, what: str, *, problems: tuple[RequestProblem, ...] = (), more: int = 0, **parts: str) -> None:
         super().__init__(what, **parts)
-        self.problems = problems
+        self.problems, self.more = problems, more
 
     def reason(self) -> dict[str, str]:
         """The message in full; several mistakes as one numbered text, which quotes nothing of the document."""
@@ -92,11 +93,13 @@ class RequestError(BadInput):
         return "\n".join([self.what, f"  where: {self.where}", *(f"  {line}" for line in self._numbered())])
 
     def _numbered(self, *, quote: bool = True) -> Iterator[str]:
-        for number, problem in enumerate(self.problems, start=1):
+        for number, problem in enumerate(self.problems[:_SHOWN_PROBLEMS], start=1):
             yield f"{number}. {problem.place}: {problem.what}"
             got = problem.got if quote else ""
             labelled = (("expected", problem.expected), ("got", got), ("to do", problem.fix))
             yield from (f"   {label}: {text}" for label, text in labelled if text)
+        if (rest := len(self.problems) - _SHOWN_PROBLEMS + self.more) > 0:
+            yield f"and {rest:,} more"
 
 
 class DataError(BadInput):

@@ -17,6 +17,7 @@ _CONDITIONS = {
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
     STAGES_FINISHED: "Remove the cause that a stage did not finish, and release again.",
 }
+ALL_GATES = " to open all closed gates"
 _MOST_COPIES = 3
 _FEW_VALUES = 20
 
@@ -122,7 +123,7 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
         every &= _unplaced(record) <= set(names)
     told = [cause + f" ({', '.join(found)})" * (found != names) for cause, found in causes.items() if found]
     yield (
-        f"Withhold {', '.join(names)} (role: withheld){' to open all closed gates' if every else ''}. "
+        f"Withhold {', '.join(names)} (role: withheld){ALL_GATES if every else ''}. "
         f"Cause{'s' * (len(told) > 1)}: {'; '.join(told)}."
     )
     grouped = [*dict.fromkeys([*revealing, *(one.name for one in known)])]

@@ -150,9 +150,8 @@ def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = N
     columns, names = file.columns, list(file.columns)
     counts = None if population is None else population.frame
     shared = shared_columns(names, counts)
-    suggestions = stated.roles_of(
-        suggest(one, None if counts is None else name in shared) for name, one in file.profiles.items()
-    )
+    suggested = [suggest(one, None if counts is None else name in shared) for name, one in file.profiles.items()]
+    suggestions = stated.roles_of(suggested)
     counted = None if counts is None else count_column(counts, names)
     people = None if counts is None else counts.drop(columns=[counted] if counted else [])
     person = stated.person if stated.persons else person_column(suggestions, columns)
@@ -160,7 +159,14 @@ def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = N
     suggestions = stated.excused_of(with_their_rows, with_places(with_their_rows, columns, people))
     quasi = [suggestion for suggestion in suggestions if suggestion.role is Role.QUASI]
     hierarchies = hierarchies_of(quasi, columns, counts)
-    record_id = record_id_of(suggestions) or person
+    withheld = [one for one, now in zip(suggested, suggestions, strict=True) if now.role is Role.WITHHELD]
+    record_id = record_id_of(suggestions) or person or record_id_of(withheld)
+    suggestions = tuple(
+        replace(one, role=Role.DIRECT, reasons=(*one.reasons, "record_id needs this role"))
+        if one.profile.name == record_id and one.role is Role.WITHHELD
+        else one
+        for one in suggestions
+    )
     measured = tuple(separations({one.profile.name: columns[one.profile.name].codes for one in quasi}))
     terms = {} if file.form is None else form_terms(file.form)
     data = {

@@ -142,12 +142,16 @@ def mdav_groups(points: Floats, k: int) -> Ints:
 
 
 def group_means(values: Floats, groups: Ints) -> Floats:
-    """Mean of each record's group, in the shape of the values; rounding moves no mean out of its group's values."""
+    """Mean of each record's group, in the shape of the values; rounding moves no mean out of its group's values.
+
+    Means have 15 significant digits, as many as a double keeps of any decimal: the others show how the sum was rounded.
+    """
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(groups[order]) > 0))
     sizes = np.diff(np.append(starts, len(groups)))
     ordered = values[order]
-    means = np.add.reduceat(ordered, starts, axis=0) / sizes[:, None]
+    exact = np.add.reduceat(ordered, starts, axis=0) / sizes[:, None]
+    means = np.array([float(f"{mean:.15g}") for mean in exact.ravel().tolist()]).reshape(exact.shape)
     lowest, highest = (extreme.reduceat(ordered, starts, axis=0) for extreme in (np.minimum, np.maximum))
     result = np.empty_like(values)
     result[order] = np.repeat(np.clip(means, lowest, highest), sizes, axis=0)

@@ -50,6 +50,10 @@ _SYNTAX = (
 )
 
 
+class OtherwiseWritten(int):
+    """A whole number that the document writes in another way than digits alone, such as 007, +7 or 0x7."""
+
+
 @dataclass(frozen=True)
 class Mistake:
     """Something wrong at a place of the document."""
@@ -202,11 +206,11 @@ class _Builder:
         if isinstance(node, SequenceNode) and node.tag == _TAG + "seq":
             return [self.build(item, (*location, index), item) for index, item in enumerate(node.value)]
         if node.tag == _INTEGER and _PLAIN_INTEGER.fullmatch(node.value):
-            return int(node.value)
+            return _as_written(int(node.value), node)
         if node.tag in _AS_TYPED:
             with suppress(ValueError, KeyError, YAMLError):
                 if len(node.value) <= _MAXIMUM_DIGITS:
-                    return self._construct(node)
+                    return _as_written(self._construct(node), node)
             return self._note(node, location, "number")
         fault = _fault_of_text(node) if node.tag in _AS_WRITTEN else "tag"
         return self._note(node, location, fault) if fault else node.value
@@ -251,6 +255,10 @@ _FAULTS: dict[str, tuple[str, str, str, str]] = {
     "surrogate": ("not valid Unicode", "whole characters", "half of a surrogate pair", "correct the escape"),
 }
 """Error, expected and actual text, and remedy, by fault of a node."""
+
+
+def _as_written(value: Any, node: Node) -> Any:
+    return OtherwiseWritten(value) if type(value) is int and str(value) != node.value else value
 
 
 def _fault_of_text(node: Node) -> str:

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 from tasks.core.errors import BadInput, RequestError, StageFailed, WorkspaceError
 from tasks.core.files import file_sha256, written
 from tasks.core.opening import open_unlinked, read_unchanged
-from tasks.request.document import NOTHING, Location, YamlDocument
-from tasks.request.form import Form, printable
+from tasks.request.document import NOTHING, Location, Mistake, YamlDocument
+from tasks.request.form import Form, printable, value_at
 from tasks.request.model import ReleaseRequest
 from tasks.request.public_key import private_key_at
 from tasks.request.reading import checked, read_bytes
@@ -24,6 +24,7 @@ from tasks.request.reading import checked, read_bytes
 _SHOWN_IN_ATTRIBUTE = frozenset(
     {"role", "type", "weight", "safe_harbor", "known_probability", "maximum_missing_rate", "scan"}
 )
+_LEVELS = ("hierarchy", "groups", "levels")
 
 
 class _RequestForm(Form[ReleaseRequest]):
@@ -216,14 +217,44 @@ def request_of_bytes(
 def _parsed(content: bytes, path: Path, policies: Policies | None) -> tuple[ReleaseRequest, YamlDocument, bytes]:
     named: list[str] = []
 
-    def complete(data: dict[str, Any]) -> None:
+    def complete(data: dict[str, Any]) -> Iterator[Mistake]:
         policy = data.get("policy")
         if isinstance(policy, str):
             named.append(policy)
             data["policy"] = _named_policy(policy, path, policies)
+        yield from _groups_of_text(data)
 
     request, document = checked(content, path, REQUEST, complete)
     return request, document, json.dumps(document.data, ensure_ascii=False).encode() if named else content
+
+
+def _groups_of_text(data: dict[str, Any]) -> Iterator[Mistake]:
+    """Take whole numbers in groups that are written out for text; one mistake for all else of a hierarchy."""
+    tables = _mapping(data.get("tables"))
+    parts: dict[Location, object] = {(): data} | {("tables", name): table for name, table in tables.items()}
+    for place, part in parts.items():
+        for name, attribute in _mapping(value_at(part, ("attributes",))).items():
+            unclear = 0
+            for members in _lists(value_at(attribute, _LEVELS)):
+                numbers = {at: one for at, one in enumerate(members) if isinstance(one, int | float)}
+                unclear += sum(type(number) is not int for number in numbers.values())
+                for at, number in numbers.items():
+                    members[at] = str(number)
+            if unclear:
+                got = f"{unclear:,} of another form, such as 1.5, 007 or true"
+                fix = "write the values in quotes, as they are in the data"
+                levels = (*place, "attributes", name, *_LEVELS)
+                yield Mistake(levels, "values that are not text", "text, or whole numbers in digits", got, fix)
+
+
+def _lists(levels: object) -> Iterator[list[Any]]:
+    """The members of every group, where levels have the form of levels."""
+    for level in levels if isinstance(levels, list) else ():
+        yield from (members for members in _mapping(level).values() if isinstance(members, list))
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _named_policy(name: str, path: Path, policies: Policies | None) -> Mapping[str, Any]:

@@ -6,7 +6,8 @@ types of error are here: the problem, what was expected, what was got, and what 
 
 import difflib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import date
 from enum import StrEnum
 from operator import attrgetter, itemgetter
@@ -183,6 +184,7 @@ def _plain(number: float) -> str:
     return f"{number:,.0f}" if number == int(number) else f"{number}"
 
 
+Complete = Callable[[dict[str, Any]], Iterable[Mistake]]
 _MOST_SHOWN = 100
 """Mistakes that are explained, the first of the document."""
 Found = Mistake | ErrorDetails
@@ -235,11 +237,15 @@ def _decoded(content: bytes, path: Path, form: Form[Any]) -> str:
 
 @collector_paused()
 def checked(
-    content: bytes, path: Path, form: Form[Model], complete: Callable[[dict[str, Any]], None] = lambda _: None
+    content: bytes,
+    path: Path,
+    form: Form[Model],
+    complete: Complete = lambda _: (),
 ) -> tuple[Model, YamlDocument]:
     """The document as an instance of its form's model, and with the positions of its values.
 
-    ``complete`` puts values in place of those that name them, before they are checked.
+    ``complete`` puts values in place of those that name or mean them, before they are checked, and finds mistakes,
+    whose lines and columns are added.
     Raises RequestError if it is not UTF-8, YAML or valid, as ``tasks.request.load.load_request`` describes.
     """
     text = _decoded(content, path, form)
@@ -251,8 +257,8 @@ def checked(
     foreign = _foreign(document.data, form)
     if foreign is not None:
         raise _error(path, form, document, [((1, 1), foreign)])
-    complete(document.data)
-    found: list[tuple[Position, Found]] = [(mistake.position, mistake) for mistake in document.mistakes]
+    more = [replace(one, position=document.position_of(one.location)) for one in complete(document.data)]
+    found: list[tuple[Position, Found]] = [(mistake.position, mistake) for mistake in (*document.mistakes, *more)]
     places = {mistake.location for mistake in document.mistakes}
     try:
         model = form.model.model_validate_json(json.dumps(document.data), strict=True)
@@ -292,13 +298,14 @@ def _error(path: Path, form: Form[Any], document: YamlDocument, found: list[tupl
     if len(problems) == 1:
         (only,) = problems
         where = f"{path}:{only.line}:{only.column}" + (f", {only.path}" if only.path else "")
-        words = {"expected": only.expected, "got": only.got, "fix": only.fix}
-        return RequestError(only.what, where=where, problems=(only,), **words)
-    part = f", of which the first {len(problems)} are shown" if len(found) > len(problems) else ""
+        return RequestError(
+            only.what, where=where, expected=only.expected, got=only.got, fix=only.fix, problems=(only,)
+        )
     return RequestError(
-        f"{form.name} has {len(found)} mistakes{part}",
+        f"{form.name} has {len(found)} mistakes",
         where=str(path),
         got="; ".join(f"{problem.place}: {problem.what}" for problem in problems),
         fix="correct each of them",
         problems=tuple(problems),
+        more=len(found) - len(problems),
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.cli.changes import read_changes
+from flows.cli.changes import read_changes, read_figures
 from tasks.draft.roles import ColumnProfile, Suggestion
 from tasks.request.model import Role, ValueType
 
@@ -53,5 +53,35 @@ def test_columns_are_named_or_numbered_and_the_last_letter_counts(line: str, mad
 )
 def test_a_line_that_is_not_clear_changes_nothing(line: str, wrong: str) -> None:
     made, found = read_changes(line, COLUMNS)
+    assert made == {}
+    assert found.startswith(wrong)
+
+
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ("age=0.5, with space = 0.1", {"age": "0.5", "with space": "0.1"}),
+        ("1=0,5 4=0,1", {"age": "0,5", "with space": "0,1"}),
+        ("1=0,5,4=0,1", {"age": "0,5", "with space": "0,1"}),
+        ("1=0,4=1", {"age": "0", "with space": "1"}),
+        ("1,4=0.25;", {"age": "0.25", "with space": "0.25"}),
+        ("1=half", {"age": "half"}),
+    ],
+)
+def test_figures_are_given_to_columns_as_letters_are(line: str, made: dict[str, str]) -> None:
+    assert read_figures(line, [*COLUMNS], {"age", "with space"}) == (made, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("1=", "not clear; columns, “=” and a figure, such as 8=0.5 9=0.1"),
+        ("1=0.5 of all", "not clear"),
+        ("9=0.5", "no such column: 9"),
+        ("1-2=0.5", "not marked k: flc.grp"),
+    ],
+)
+def test_a_figure_for_another_column_is_told(line: str, wrong: str) -> None:
+    made, found = read_figures(line, [*COLUMNS], {"age", "with space"})
     assert made == {}
     assert found.startswith(wrong)

@@ -322,6 +322,26 @@ def test_a_secret_that_some_outside_know_leaves_with_one_more_answer(
 
 
 @pytest.mark.slow
+def test_secrets_that_differ_in_who_knows_them_have_figures_of_their_own(tmp_path: Path) -> None:
+    """And the number of a visit, withheld by a letter that does not name it an identifier, still names the records."""
+    visits(tmp_path)
+    figures = ["5=0.5 2=0.1", "diagnosis=half", "4=0.5, diagnosis=0.1"]
+    session = in_terminal(["init", "visits.csv"], ["", "", "1=w 4,5=k", *figures, *TERMS, ""], tmp_path)
+    assert session.code == 0, session.shown
+    words = " ".join(session.shown.split())
+    for told in (
+        "knows grouping, diagnosis of a person, such as 0.2, or 4=0.5 5=0.1: the share of people",
+        "not marked k: age",
+        "diagnosis: not clear as a number",
+    ):
+        assert told in words, told
+    request = load_request(tmp_path / "request.yaml").request
+    assert [request.attributes[name].known_probability for name in ("grouping", "diagnosis")] == [0.5, 0.1]
+    assert (request.dataset.record_id, request.attributes["visit_id"].role) == ("visit_id", Role.DIRECT)
+    assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
+
+
+@pytest.mark.slow
 def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> None:
     """A secret column in groups; one that reveals a withheld column; a penalty whose chance nobody knows."""
     lines = ["visit_id,age,sex,disease,grouping,copy,flag"]

@@ -161,6 +161,17 @@ def test_numbers_that_nobody_holds() -> None:
     assert reasons == ["The intruder is not assumed to hold the values that it masks."]
 
 
+def test_masked_numbers_are_withheld_with_their_masking_unless_other_terms_name_them() -> None:
+    role, closed = "attributes.amount.role", gate("linkage.masked_share", 0.3)
+    explanation = explained(request_for(closed))
+    assert [flip.changes[-1].needed for flip in strengths(explanation, role)] == ["withheld"]
+    assert unmoved(explanation, role) == []
+    explanation = explained(request_for(closed, known=("q0", "amount")))
+    assert strengths(explanation, role) == []
+    (result,) = unmoved(explanation, role)
+    assert result.reason.startswith("Not tried: other terms of the request name them")
+
+
 def test_other_gates_are_closed_as_well() -> None:
     explanation = explained(request_for(gate("linkage.masked_share", 0.3), gate("transparent.mean_risk", 0)))
     assert [one.reason for one in unmoved(explanation)] == ["Other gates are closed as well."]

@@ -111,6 +111,36 @@ def test_numbers_that_some_outside_may_know_are_masked(clinic: pd.DataFrame, tmp
     assert "masking:" not in draft.answered(Given({("attributes", "age", "known_probability"): 0})).text
 
 
+def test_an_identifier_that_is_withheld_still_names_the_records(tmp_path: Path) -> None:
+    """A wage that differs in every record does not; and of two identifiers, that which is called one does."""
+    rows = range(60)
+    table = frame(
+        {
+            "wage": [str(1000 + row * row) for row in rows],
+            "register number": [f"r{row:03}" for row in rows],
+            "letter": [f"l{row:03}" for row in rows],
+            "age": [str(30 + row % 3) for row in rows],
+        }
+    )
+    file = profile_file(Source("data.csv", table))
+
+    def drafted(*withheld: str) -> Draft:
+        return draft_file(file, None, Stated(persons=True, roles=dict.fromkeys(withheld, Role.WITHHELD)))
+
+    both = drafted("wage", "register number", "letter")
+    assert both.record_id == "register number"
+    assert '"register number": {role: direct identifier} # stated by a person; record_id needs this role' in both.text
+    request = loaded(both, tmp_path).request
+    assert {name: one.role for name, one in request.attributes.items() if name != "age"} == {
+        "wage": Role.WITHHELD,
+        "register number": Role.DIRECT,
+        "letter": Role.WITHHELD,
+    }
+    assert drafted("register number").record_id == "letter"
+    without = profile_file(Source("data.csv", table.drop(columns=["register number", "letter"])))
+    assert draft_file(without, None, Stated(persons=True, roles={"wage": Role.WITHHELD})).record_id is None
+
+
 def test_separation_by_hand() -> None:
     *_, measured = separations({"a": np.array([0, 0, 1, 1, 1]), "b": np.array([0, 1, 0, 0, -1])})
     # classes {0}, {1}, {2, 3}, {4}: of 10 pairs only one is alike

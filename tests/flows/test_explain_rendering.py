@@ -9,6 +9,7 @@ from flows.cli.explained import Explained, rendered
 from flows.cli.explained_details import detailed
 from reports.terminal import show
 from tasks.decision.explain.explain import explain
+from tasks.decision.explain.result import IN_VAIN, Explanation, NoFlip
 from tasks.request.model import ReleaseRequest
 from tests.support import records
 from tests.support.explaining import MAXIMUM, SEQUENTIAL, asked, candidates, decided
@@ -210,3 +211,17 @@ def test_lines_about_deterrents_fit_the_terminal(width: int) -> None:
     for method in ("no-attack-partition", "basic"):
         text = shown(explained(asked(method, agreement=NO_LIMIT, **PLANS)), width)  # type: ignore[arg-type]
         assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+
+
+@pytest.mark.parametrize("in_vain", [False, True])
+def test_what_was_tried_counts_more_than_what_a_record_suggests(in_vain: bool) -> None:
+    """Without a change of the design the answer ends with what follows from the record, of which nothing was tried."""
+    blocked = records.blocked()
+    (gate, *_) = (one for one in blocked.gates if one.comparison == "at most")
+    closed = gate.model_copy(update={"id": "linkage.masked_share", "passed": False, "overridden": None})
+    record = records.changed(blocked, gates=(closed,))
+    no_flips = (NoFlip("role of a", "attributes.a.role", "sensitive", "sensitive", "sensitive", IN_VAIN),) * in_vain
+    explanation = Explanation(record.recipient.id, record.decision, (), (), {}, no_flips=no_flips)
+    words = " ".join(answered(Explained(record, explanation, ())))
+    assert "Withhold" in words
+    assert ("(role: withheld) to open all closed gates." in words) is not in_vain

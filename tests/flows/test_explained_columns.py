@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tasks.decision.record import Verdict
+from tasks.decision.remedies import remedies
 from tests.support.world import COLUMNS, WHOLE_CELLS, World, drawn_rows, make_world
 
 EXCUSE = {"excused": {"by": "Dana Whitfield", "because": "Recipients have it from us already."}}
@@ -91,4 +92,33 @@ def test_what_tells_a_column_that_has_to_be_withheld_is_withheld_with_it(
     assert changes(found["smallest"]) == {"masking": f"[{{attributes: [visits], method: mdav, k: {together}}}]"}
     masking = [{"attributes": ["visits"], "method": "mdav", "k": together}]
     world.ask(attributes=asked, policy=WHOLE_CELLS, masking=masking)
+    assert world.run(engine).records[0].decision is Verdict.APPROVED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [("visits", "mark"), ("visits",)])
+def test_masked_columns_that_are_withheld_leave_their_masking_and_both_screens_say_so(
+    names: tuple[str, ...], world: World, engine: Any, releasegate: Any
+) -> None:
+    """Means of two are not enough; a masking that named a withheld column made every try of it an invalid request."""
+    draw = np.random.default_rng(4)
+    rows = [
+        row | {"visits": str(visits), "mark": str(mark), "year-born": "0"}
+        for row, visits, mark in zip(drawn_rows(), *draw.permuted([range(240)] * 2, axis=1), strict=True)
+    ]
+    world.write_rows(rows, (*COLUMNS, "year-born", "mark"))
+    secret = {"role": "sensitive", "type": "integer", "known_probability": 0.2, "excused": None}
+    attributes = dict.fromkeys(("visits", "mark", "year-born"), WITHHELD) | dict.fromkeys(names, secret)
+    masking = [{"attributes": [name], "method": "mdav", "k": 2} for name in names]
+    world.ask(attributes=attributes, policy=WHOLE_CELLS, masking=masking)
+    outcome = world.run(engine)
+    sentence, *_ = remedies(outcome.records[0])
+    assert sentence.startswith(f"Withhold {', '.join(names)} (role: withheld) to open all closed gates.")
+    explained = ("explain", outcome.release_id, "--workspace", world.workspace.root)
+    (one,) = releasegate(*explained, "--json").document["recipients"]
+    withheld = {f"attributes.{name}.role": "withheld" for name in names}
+    assert withheld in map(changes, one["flips"])
+    assert not [found for found in one["no_flips"] if "role" in found["lever"]]
+    assert "they leave the verdict as it is" not in releasegate(*explained, "--details").out
+    world.ask(attributes=attributes | dict.fromkeys(names, WITHHELD), policy=WHOLE_CELLS)
     assert world.run(engine).records[0].decision is Verdict.APPROVED

@@ -20,6 +20,7 @@ from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
+from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.store import Ledger
@@ -52,6 +53,7 @@ NUMBERS = {
 LINKED = {"measure": "linkage.informed_share", "at_most": 0.7, "because": "a test"}
 RISK = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "a test"}
 HELD = {"known": ["age", "sex", "zip", "visits", "bill", "dose"]}
+HELD_DOSE = {"learned": False, "known": ["age", "sex", "zip", "dose"]}
 KEY = bytes(range(32))
 """What is drawn follows from it, and with it who is linked."""
 UNMASKED = ("diagnosis", "note")
@@ -282,3 +284,23 @@ def test_the_same_request_gives_the_same_bytes(masked: Masked, engine: Any, tmp_
 def _but_ledger(record: DecisionRecord) -> DecisionRecord:
     parts = {part: getattr(record, part).model_copy(update={"enrolled": None}) for part in ("policy", "population")}
     return record.model_copy(update={"prev_record_sha256": None, **parts})
+
+
+@pytest.mark.slow
+def test_means_are_read_back_as_they_were_judged(engine: Any, tmp_path: Path) -> None:
+    """Doses have five decimals, and their means at most 15 digits: what is written is what the attacks were made on."""
+    world = make_world(tmp_path / "world")
+    frame = write_numbers(world)
+    masking = [{"attributes": ["dose"], "method": "mdav", "k": 20}]
+    attributes = {**NUMBERS, "bill": {"role": "withheld", "type": "integer"}}
+    world.ask(attributes=attributes, masking=masking, recipients=[UNIVERSITY], policy={"linkage": HELD_DOSE})
+    outcome = world.run(engine)
+    (record,) = outcome.records
+    assert record.decision is Verdict.APPROVED, record.reasons
+    assert [gate.passed for gate in record.gates if gate.id == RESCORED_EQUAL] == [True]
+    copy = pd.read_csv(outcome.bundle / "delivery" / "university" / "data.csv", dtype=str)
+    assert copy["dose"].value_counts().min() >= 20
+    assert max(len(text.replace(".", "").lstrip("0")) for text in copy["dose"]) <= 15
+    assert copy["dose"].astype(float).mean() == pytest.approx(frame["dose"].astype(float).mean(), rel=1e-12)
+    with Ledger.open(world.workspace.ledger, create=False) as ledger:
+        assert list(verify_bundle(outcome.bundle, ledger).delivered) == ["university"]

@@ -14,7 +14,7 @@ from tasks.core.errors import DataError, RequestError, StageFailed
 from tasks.decision.explain import levers
 from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import ACCEPTED, attribute_path
-from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
+from tasks.decision.explain.result import IN_VAIN, Flip, Judgement, NoFlip, TermChange
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Trial
 from tasks.microdata.coded import knowable_columns
 from tasks.request.gate import masked_together
@@ -24,7 +24,7 @@ _BY_KNOWN = {Measure.LINKED_MASKED} | SINGLING_OUT.gate_measures | COMBINED.gate
 _ROUNDS = 3
 _OTHERS = "Gates are closed that no column is behind."
 _ANSWERED = "What the whole released row leaves closes a gate then."
-_IN_VAIN = "Withheld, alone or all together, they leave the verdict as it is."
+_NAMED = "Not tried: other terms of the request name them, which a request may not have of withheld columns."
 
 
 def column_changes(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
@@ -102,13 +102,21 @@ def _withheld(trial: Trial, names: Sequence[str], alone: Sequence[str]) -> list[
         return [*flips]
     together, needed = _enough(trial, list(names))
     if together is None:
-        return [_unchanged(trial, names, "role", _IN_VAIN)]
+        return [_unchanged(trial, names, "role", IN_VAIN if _may_be_withheld(trial, names) else _NAMED)]
     with suppress(TooManyAttacks):
         for name in tuple(needed):
             fewer = [one for one in needed if one != name]
             if len(fewer) > 1 and (flip := _withholding(trial, fewer)):
                 needed, together = fewer, flip
     return [together]
+
+
+def _may_be_withheld(trial: Trial, names: Sequence[str]) -> bool:
+    """Whether the other terms of the request stay valid."""
+    with suppress(RequestError):
+        trial.changed(_changes(trial, names, "role", Role.WITHHELD.value))
+        return True
+    return False
 
 
 def _enough(trial: Trial, names: list[str]) -> tuple[Flip | None, list[str]]:

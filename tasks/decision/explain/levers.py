@@ -305,6 +305,7 @@ def stated(request: ReleaseRequest, values: Mapping[str, Any]) -> ReleaseRequest
             attributes = document["attributes"] if table is None else document["tables"][table]["attributes"]
             name = location[location.index("attributes") + 1]
             attributes[name] = _fitting(attributes[name], document["requested_by"])
+    _unmask(document)
     try:
         return ReleaseRequest.model_validate(document)
     except ValidationError:
@@ -323,6 +324,16 @@ def _fitting(attribute: dict[str, Any], by: str) -> dict[str, Any]:
     if attribute.get("excused") == ACCEPTED:
         return {**attribute, "excused": {"by": by, "because": "as explained"}}
     return attribute
+
+
+def _unmask(document: Any) -> None:
+    """Take attributes that do not leave any more from the maskings, and maskings that have none left."""
+    gone = {name for name, one in document["attributes"].items() if one["role"] in (Role.DIRECT, Role.WITHHELD)}
+    kept = [
+        {**one, "attributes": tuple(name for name in one["attributes"] if name not in gone)}
+        for one in document.get("masking", ())
+    ]
+    document["masking"] = tuple(one for one in kept if one["attributes"])
 
 
 def _replaced(part: Any, whole: Any, location: Sequence[str | int], value: object) -> Any:

@@ -18,6 +18,10 @@ STRONGEST = 3
 """Reasons that an explanation names."""
 
 
+IN_VAIN = "Withheld, alone or all together, they leave the verdict as it is."
+"""Outcome of withholding the columns behind closed gates, where none that was tried helps."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """Figures of one assessment, and which of them are estimates."""
@@ -262,6 +266,11 @@ class Explanation:
     """Terms that cost a copy that passes most of its information, the most costly first."""
     keeping: tuple[Keeping, ...] = ()
     """Changes with which it would keep more and still pass, the most first."""
+
+    @property
+    def withheld_in_vain(self) -> bool:
+        """Whether to withhold the columns behind the closed gates was tried, and is not enough."""
+        return any(one.reason == IN_VAIN for one in self.no_flips)
 
     @property
     def smallest(self) -> Flip | None:
