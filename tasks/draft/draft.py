@@ -271,7 +271,7 @@ def hierarchies_of(
 ) -> dict[str, DraftedHierarchy]:
     """A first hierarchy of each quasi-identifier, each table of values in a file of its own name."""
     result: dict[str, DraftedHierarchy] = {}
-    files: set[str] = set()
+    files, alike = set[str](), any("weight" in one.terms for one in quasi)
     for suggestion in quasi:
         name = suggestion.profile.name
         held = np.bincount(columns[name].codes + 1, minlength=len(columns[name].values) + 1)[1:]
@@ -282,7 +282,7 @@ def hierarchies_of(
         stem = "hierarchy-" + (plain_name(name)[:64].strip("-") or "column")
         candidates = [f"{stem}.csv", *(f"{stem}-{number}.csv" for number in range(2, len(files) + 3))]
         file_name = next(candidate for candidate in candidates if candidate not in files)
-        made = draft_hierarchy(suggestion, domain, file_name)
+        made = draft_hierarchy(suggestion, domain, file_name, alike=alike)
         # A rule of Safe Harbor is of what the population table has.
         result[name] = made if population is None or listed else replace(made, safe_harbor=SafeHarborRule.NONE)
         files.add(file_name)

@@ -6,14 +6,12 @@ person's, cannot be read from them. Only a hierarchy that goes to a file of its 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import ROUND_FLOOR, Decimal
-
-import numpy as np
 
 from tasks.draft.icd10 import icd10_levels, is_icd10
+from tasks.draft.number_groups import of_ages, of_few_whole_numbers, of_numbers
 from tasks.draft.roles import PLAIN_INTEGER, Suggestion, Theme
 from tasks.microdata.build import TOP, from_groups
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
@@ -35,11 +33,8 @@ _WIDEST_DOMAIN = 1_000_000
 _FEWEST_FOR_INTERVALS = 10
 """Different whole numbers below which they are taken for codes, of which neighbours need not be alike."""
 _RARE, _POOL = 0.01, "other"
-_BANDS, _JOINED = 30, 3
-"""Bands of numbers at first, and how often two of them are joined."""
 _MOST_FITTED = 40
 """Most different whole numbers, but ages and years, whose groups follow how many records have them."""
-_SHARES, _APART = (1 / 8, 1 / 4, 1 / 2), 1 / 10
 _ZIP3 = 3
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _LONGEST_POSTCODE = 10
@@ -59,11 +54,13 @@ class DraftedHierarchy:
     note: str = ""
 
 
-def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name: str) -> DraftedHierarchy:
+def draft_hierarchy(
+    suggestion: Suggestion, domain: Mapping[str, int], file_name: str, *, alike: bool = False
+) -> DraftedHierarchy:
     """Build a hierarchy over a column's domain: its values in the data and, where there is one, in the population.
 
     ``domain`` has the records of the data with each value. ``file_name`` is of the file that a table of values would go
-    to.
+    to. ``alike`` says whether all records will have one strategy, for which sparse groups are of no use.
     """
     column = suggestion.profile
     if suggestion.groups is not None:
@@ -81,14 +78,14 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
     whole = column.type is ValueType.INTEGER and not codes
     source = HierarchySource(file=file_name)
     if whole and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
-        made = _of_whole_numbers(suggestion, {int(value): records for value, records in domain.items()}, source)
+        made = _of_whole_numbers(suggestion, domain, source, alike=alike)
         if made is not None:
             return made
     if suggestion.theme is Theme.PRIVATE and all(map(is_icd10, domain)):
         table = hierarchy_from_rows(column.name, [icd10_levels(value) for value in sorted(domain)], file_name)
         return DraftedHierarchy(source, column.type, table=table)
     if column.type in NUMERIC and not codes and len(domain) >= _FEWEST_FOR_INTERVALS:
-        rows, note = _banded(domain), ""
+        rows, note = of_numbers(domain), ""
     else:
         rows, pool = _of_values(domain, column.records)
         note = f"rare: “{pool}”, or your word" if pool else ""
@@ -96,17 +93,21 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
 
 
 def _of_whole_numbers(
-    suggestion: Suggestion, domain: Mapping[int, int], source: HierarchySource
+    suggestion: Suggestion, domain: Mapping[str, int], source: HierarchySource, *, alike: bool
 ) -> DraftedHierarchy | None:
-    """Groups of a few whole numbers, or intervals; None where these are too many to list. Ages have intervals."""
-    if len(domain) <= _MOST_FITTED and suggestion.theme not in (Theme.AGE, Theme.DATE):
-        table = hierarchy_from_rows(suggestion.profile.name, _fitted(domain), source.file or "")
-        return DraftedHierarchy(source, ValueType.INTEGER, table=table)
-    levels = interval_levels(min(domain), max(domain))
-    if levels is None:
-        return None
-    rule = SafeHarborRule.AGE if suggestion.theme is Theme.AGE else SafeHarborRule.NONE
-    return DraftedHierarchy(HierarchySource(intervals=levels), ValueType.INTEGER, rule)
+    """Groups of a few whole numbers, or intervals; None where these are too many to list.
+
+    Ages and many numbers have intervals, or where all records are grouped ``alike``, groups that enough records have.
+    """
+    theme = suggestion.theme
+    rule = SafeHarborRule.AGE if theme is Theme.AGE else SafeHarborRule.NONE
+    few = len(domain) <= _MOST_FITTED and theme is not Theme.AGE
+    if theme is not Theme.DATE and (few or alike):
+        fitted = of_few_whole_numbers if few else of_ages if theme is Theme.AGE else of_numbers
+        table = hierarchy_from_rows(suggestion.profile.name, fitted(domain), source.file or "")
+        return DraftedHierarchy(source, ValueType.INTEGER, rule, table)
+    levels = interval_levels(min(map(int, domain)), max(map(int, domain)))
+    return None if levels is None else DraftedHierarchy(HierarchySource(intervals=levels), ValueType.INTEGER, rule)
 
 
 def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]], str]:
@@ -126,93 +127,6 @@ def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]]
     while pool in domain:
         pool += TOP
     return [[value, pool if value in rare else value, top] for value in values], pool
-
-
-def _banded(domain: Mapping[str, int]) -> list[list[str]]:
-    """Rows of a table by which a number is itself, or in bands each of which is two of the level below, or nothing.
-
-    Bands have a width of 1, 2 or 5 times a power of ten, of which some thirty hold all but the smallest and the largest
-    hundredth of the records; these are below and above them.
-    """
-    values = sorted(domain, key=Decimal)
-    shares = np.cumsum([domain[value] for value in values]) / max(1, sum(domain.values()))
-    low, high = (Decimal(values[min(int((shares < one).sum()), len(values) - 1)]) for one in (_RARE, 1 - _RARE))
-    power = Decimal(1).scaleb(((high - low) / _BANDS or Decimal(1)).adjusted())
-    width = next(step * power for step in (1, 2, 5, 10) if high - low <= _BANDS * step * power)
-    widths = [width * 2**level for level in range(_JOINED + 1)]
-    first, end = _below(low, widths[-1]), _below(high, widths[-1]) + widths[-1]
-    levels = zip(*(_bands(Decimal(value), widths, first, end) for value in values), strict=True)
-    kept = [level for level in levels if len(set(level)) > 1]  # one band for all says the same as the top
-    return [[*labels, TOP] for labels in zip(values, *kept, strict=True)]
-
-
-def _fitted(domain: Mapping[int, int]) -> list[list[str]]:
-    """Rows of a table by which a whole number is itself, or with its neighbours, or nothing.
-
-    Groups of a level are the narrowest that an eighth, a quarter or half of the records have; nothing (0) stays apart
-    where a tenth has it, and the groups are of the others.
-    """
-    total, levels, before = sum(domain.values()), list[dict[int, str]](), list[list[int]]()
-    zero = [0] if min(domain) == 0 and domain[0] >= _APART * total else []
-    numbers = sorted(domain.keys() - zero)
-    groups, others = [[number] for number in numbers], total - sum(domain[number] for number in zero)
-    for share in _SHARES:
-        groups = _joined(groups, domain, share * others)
-        if groups != before and len(groups) + len(zero) > 1:
-            levels.append(dict.fromkeys(zero, "0") | _named(groups, 1 if zero else None))
-        before = groups
-    return [[str(number), *(level[number] for level in levels), TOP] for number in (*zero, *numbers)]
-
-
-def _joined(groups: Sequence[list[int]], domain: Mapping[int, int], least: float) -> list[list[int]]:
-    """Neighbouring groups together until they have enough records; what is left over joins the last."""
-    joined, held = [list[int]()], 0
-    for group in groups:
-        if held >= least:
-            joined, held = [*joined, []], 0
-        joined[-1] += group
-        held += sum(domain[number] for number in group)
-    if len(joined) > 1 and held < least:
-        rest = joined.pop()
-        joined[-1] += rest
-    return joined
-
-
-def _named(groups: Sequence[Sequence[int]], first: int | None) -> dict[int, str]:
-    """Name of the group of each number; the extremes show in none. ``first`` is the least number that there can be."""
-    names, low = dict[int, str](), first
-    for group in groups:
-        high = group[-1]
-        if group is groups[-1]:
-            name = f"{group[0] if low is None else low} or more"
-        elif low is None:
-            name = f"under {high + 1}"
-        else:
-            name = f"{low}" if low == high else f"{low}-{high}"
-        names |= dict.fromkeys(group, name)
-        low = high + 1
-    return names
-
-
-def _bands(number: Decimal, widths: Sequence[Decimal], first: Decimal, end: Decimal) -> Iterator[str]:
-    """The band of each width that a number lies in."""
-    for width in widths:
-        low = _below(number, width)
-        if number < first:
-            yield f"below {_plain(first)}"
-        elif number >= end:
-            yield f"{_plain(end)} or more"
-        else:
-            yield f"{_plain(low)} to under {_plain(low + width)}"
-
-
-def _below(number: Decimal, width: Decimal) -> Decimal:
-    """The multiple of a width that a number is at or next above."""
-    return (number / width).to_integral_value(ROUND_FLOOR) * width
-
-
-def _plain(number: Decimal) -> str:
-    return f"{number.normalize() + 0:f}"
 
 
 def _of_codes(name: str, groups: GroupLevels, domain: Iterable[str], file_name: str) -> DraftedHierarchy:
