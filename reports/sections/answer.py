@@ -238,7 +238,7 @@ def usefulness(view: RecordView) -> str | None:
     )
     kept_of_it = f"Information kept: {numbers.percent(kept)}{_weighed(view)}."
     groups = one_grouping(view) or said(_values_lost(view), uneven)
-    return said(kept_of_it, lost, groups, _needed_lost(view), kept_associations(view))
+    return said(_needed_lost(view), kept_of_it, lost, groups, kept_associations(view))
 
 
 def _needed_lost(view: RecordView) -> str | None:
@@ -248,9 +248,10 @@ def _needed_lost(view: RecordView) -> str | None:
     needed = [name for name in gone(view) if weights.get(name) == most > min(weights.values())]
     if not needed:
         return None
+    are, them = ("is", "it") if len(needed) == 1 else ("are", "them")
     return (
-        f"{listed(needed)} should count most, and {'is' if len(needed) == 1 else 'are'} lost: fewer or wider groups of "
-        "the other columns that count, in their hierarchies, leave room for it."
+        f"{listed(needed)} should count most, and {are} lost: withhold columns that the study can do without, or write "
+        f"wider groups of others into their hierarchies, to leave room for {them}."
     )
 
 

@@ -23,7 +23,9 @@ def associations(view: RecordView) -> Iterator[Block]:
     most = f", the {numbers.integer(len(shown))} strongest of {numbers.integer(len(found))}"
     yield Table(
         "What analyses will find: associations of the columns that count most with each other and with the other "
-        "columns, from 0 for none to 1 (a correlation from −1)" + most * (len(shown) < len(found)),
+        "columns, from 0 for none to 1 (a correlation from −1; –: too many values for the records)"
+        + most
+        * (len(shown) < len(found)),
         "Columns 46 | Measure 22 | As collected 16r | In the copy 16r",
         [
             (" and ".join(one.attributes), one.measure, numbers.fixed_or_dash(one.before, 3), strong(_after(one)))
@@ -48,9 +50,9 @@ def _after(one: AssociationFact, digits: int = 3) -> str:
 
 
 def _needed(view: RecordView) -> Sequence[AssociationFact]:
-    """Associations that can be measured as collected, of what counts most with outcomes or else with each other.
+    """Associations that can be measured, of what counts most with outcomes or else with each other.
 
-    An outcome is a column that is no quasi-identifier. The strongest come first.
+    An outcome is a column that is no quasi-identifier. The strongest as collected come first.
     """
     if view.record.utility is None:
         return ()
@@ -61,7 +63,7 @@ def _needed(view: RecordView) -> Sequence[AssociationFact]:
     among = [
         one
         for one in view.record.utility.associations
-        if one.before is not None and not left_aside.intersection(one.attributes)
+        if (one.before, one.after) != (None, None) and not left_aside.intersection(one.attributes)
     ]
     with_outcome = [one for one in among if not quasi.issuperset(one.attributes)]
     return sorted(with_outcome or among, key=lambda one: -abs(one.before or 0.0))

@@ -130,7 +130,7 @@ def _loss(view: FileView, loss: float | None) -> str:
     return view.stepped_in(loss) if view.few_suppressed else numbers.percent(loss)
 
 
-def measured(view: FileView, fact: UtilityFact, associations: int = 5) -> Iterator[Block]:
+def measured(view: FileView, fact: UtilityFact, associations: int = 40) -> Iterator[Block]:
     """Losses, and what analyses of both files find; of the associations, those that changed most."""
     yield from _losses(view, fact)
     yield from _analyses(view, fact, associations)

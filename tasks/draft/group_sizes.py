@@ -31,15 +31,16 @@ def group_sizes_in_words(agreement: Mapping[str, Any], stakes: Mapping[str, Any]
     deterring = {name: agreement[name] for name in ("penalty", "detection_rate") if name in agreement}
     pays, least = _sizes({}, stakes, crowd)
     if pays is None:
-        words = "At these amounts an attempt pays for groups of any size."
+        words = "At these amounts repeated attempts pay for groups of any size."
     else:
-        attempt = f"an attempt pays for groups of fewer than {pays:,} people" if pays > 1 else "no attempt pays"
+        attempt = f"repeated attempts pay for groups of fewer than {pays:,} people" if pays > 1 else "no attempt pays"
         demanded = ", as the gates demand" if least > pays else ""
         words = f"At these amounts {attempt}; each record will be put into a group of at least {least:,}{demanded}."
     if len(deterring) == 2:
         deterred, fewest = _sizes(deterring, stakes, crowd)
         enough = deterred is not None and (pays is None or fewest < least)
-        words += f" With the penalty, {fewest:,} are enough." if enough else " The penalty does not change that."
+        words += f" With the penalty, {fewest:,} are enough" if enough else " The penalty does not change that"
+        words += ", which the gates demand." if enough and fewest > (deterred or fewest) else "."
         pays, least = deterred, fewest
     if "self" in crowd.terms and (pays is None or least > _LARGEST_SHARE * crowd.people):
         other = "" if len(deterring) == 2 else "a penalty with its chance of detection, or "

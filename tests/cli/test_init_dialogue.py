@@ -150,8 +150,9 @@ def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: P
     typed = sum(len(line.split()) for line in terms)
     assert len(re.findall(r"\S*\w\S*", session.shown)) - typed <= 420
     assert (
-        "At these amounts an attempt pays for groups of fewer than 148 people; each record will be put into a group of "
-        f"at least 148. With the penalty, 26 are enough. The file is small for that, with {ROWS} people: a statement"
+        "At these amounts repeated attempts pay for groups of fewer than 148 people; each record will be put into a "
+        "group of at least 148. With the penalty, 26 are enough. The file is small for that, with "
+        f"{ROWS} people: a statement"
     ) in " ".join(session.shown.split())
     request = load_request(tmp_path / "request.yaml").request
     roles = {name: one.role for name, one in request.attributes.items()}

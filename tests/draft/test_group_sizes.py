@@ -19,12 +19,11 @@ def told(agreement: dict[str, Any], crowd: Crowd, **stakes: float) -> str:
 
 def test_published_amounts_and_a_penalty() -> None:
     """Repeated attempts at 4 that gain 300 pay below 148 people; at 1 over 0.09 the gates take 12."""
-    alone = (
-        "At these amounts an attempt pays for groups of fewer than 148 people; each record will be put into a group "
-    )
-    assert told(PENALTY, SAMPLE) == f"{alone}of at least 148."
+    alone = "At these amounts repeated attempts pay for groups of fewer than 148 people; each record will be put into a"
+    assert told(PENALTY, SAMPLE) == f"{alone} group of at least 148."
     assert told(PENALTY | {"detection_rate": 0.01}, SAMPLE).endswith("148. With the penalty, 26 are enough.")
-    assert told(PENALTY | {"detection_rate": 0.2}, SAMPLE).endswith("148. With the penalty, 12 are enough.")
+    demanded = "148. With the penalty, 12 are enough, which the gates demand."
+    assert told(PENALTY | {"detection_rate": 0.2}, SAMPLE).endswith(demanded)
     assert told(PENALTY | {"penalty": 1, "detection_rate": 1e-6}, SAMPLE).endswith("The penalty does not change that.")
 
 
@@ -51,4 +50,4 @@ def test_a_penalty_that_is_stated_is_not_asked_for_again() -> None:
 
 
 def test_an_attempt_that_costs_next_to_nothing_pays_for_any_group() -> None:
-    assert told({}, SAMPLE, cost=1e-9, loss=1e9) == "At these amounts an attempt pays for groups of any size."
+    assert told({}, SAMPLE, cost=1e-9, loss=1e9) == "At these amounts repeated attempts pay for groups of any size."

@@ -121,7 +121,15 @@ class TestUtility:
     def test_the_associations_that_changed_most_come_first(self) -> None:
         record = records.approved()
         text = section(record)
-        assert "the 5 that changed most of 10" in text
+        assert "that changed most" not in text
+        many = tuple(
+            AssociationFact(attributes=(f"a{number}", "b"), measure="correlation", before=0.5, after=0.5 - number / 100)
+            for number in range(45)
+        )
+        most = section(with_utility(associations=many))
+        assert "the 40 that changed most of 45" in most
+        assert "a5 and b correlation" in most
+        assert "a4 and b correlation" not in most
         assert "race and sex Cramér's V 0.118 0.101 age and sex Cramér's V 0.138 0.130" in text
         fact = linkage_records.utility()
         unknown = AssociationFact(attributes=("a", "b"), measure="correlation", before=None, after=0.5)

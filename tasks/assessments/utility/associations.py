@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.assessments.utility.facts import AssociationFact
-from tasks.assessments.utility.numeric_change import LARGEST_TO_SQUARE, Floats, cramers_v, varies
+from tasks.assessments.utility.numeric_change import FEWEST_A_VALUE, LARGEST_TO_SQUARE, Floats, cramers_v, varies
 from tasks.candidate.candidate import Candidate
 from tasks.request.attribute import NUMERIC
 from tasks.request.model import Role, ValueType
@@ -69,7 +69,7 @@ def correlation_ratio(groups: NDArray[np.integer], values: Floats) -> float | No
     Returns
     -------
     float or None
-        None where there is one group, the number does not vary, or there are as many groups as records.
+        None where there is one group, the number does not vary, or fewer than five records have a group on average.
 
     Notes
     -----
@@ -78,7 +78,7 @@ def correlation_ratio(groups: NDArray[np.integer], values: Floats) -> float | No
     """
     found, group = np.unique(groups, return_inverse=True)
     n, n_groups = len(values), len(found)
-    if n_groups < 2 or n <= n_groups or not varies(values):
+    if n_groups < 2 or n < FEWEST_A_VALUE * n_groups or not varies(values):
         return None
     centred = (values - values.mean()) / values.std()
     sizes = np.bincount(group)

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 _DECILES = np.arange(1, 10) / 10
 LARGEST_TO_SQUARE = 1e140
+FEWEST_A_VALUE = 5
+"""Records of each value, on average, from which an association is measured: of fewer, chance and clusters tell most."""
 
 
 def check_squarable(name: str, column: Floats) -> None:
@@ -134,7 +136,7 @@ def cramers_v(first: ArrayLike, second: ArrayLike, counts: ArrayLike) -> float |
     Returns
     -------
     float or None
-        None where an attribute has one value, or as many as there are records, so that nothing can be told.
+        None where an attribute has one value, or so many that fewer than five records have each on average.
 
     Notes
     -----
@@ -144,15 +146,13 @@ def cramers_v(first: ArrayLike, second: ArrayLike, counts: ArrayLike) -> float |
     weights = np.asarray(counts)
     (values, rows), (others, columns) = (np.unique(codes, return_inverse=True) for codes in (first, second))
     n, n_rows, n_columns = float(weights.sum()), len(values), len(others)
-    if min(n_rows, n_columns) < 2:
+    if min(n_rows, n_columns) < 2 or n < FEWEST_A_VALUE * max(n_rows, n_columns):
         return None
     cells, cell = np.unique(rows * n_columns + columns, return_inverse=True)
     observed, in_row, in_column = (np.bincount(of, weights=weights) for of in (cell, rows, columns))
     phi2 = float((observed**2 / in_row[cells // n_columns] / in_column[cells % n_columns]).sum()) - 1
     extra_rows, extra_columns = n_rows - 1, n_columns - 1
     freedom = min(extra_rows * (1 - extra_rows / (n - 1)), extra_columns * (1 - extra_columns / (n - 1)))
-    if freedom < 1e-9:
-        return None
     return min(float(np.sqrt(max(phi2 - extra_rows * extra_columns / (n - 1), 0.0) / freedom)), 1.0)
 
 

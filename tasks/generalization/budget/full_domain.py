@@ -49,7 +49,7 @@ _MOST_SEARCHED = 2**28
 
 @dataclass(frozen=True)
 class _Sought:
-    """What one strategy is sought for, and what makes one better than another."""
+    """Problem and records that one strategy is sought for, and the costs by which strategies are compared."""
 
     problem: Problem
     data: Tuples

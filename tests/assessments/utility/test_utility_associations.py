@@ -25,23 +25,27 @@ def found(path: Path, *maskings: dict[str, Any], frame: pd.DataFrame) -> tuple[A
 
 
 def test_a_correlation_ratio_by_hand() -> None:
-    """Means 1, 2 and 6 of two records each: a sum of squares of 28 between the groups, of 34 in all."""
-    values = np.array([0.0, 2.0, 1.0, 3.0, 5.0, 7.0])
-    squared = 28 / 34
-    expected = (1 - (1 - squared) * 5 / 3) ** 0.5
-    assert correlation_ratio(np.array([7, 7, 0, 0, 3, 3]), values) == pytest.approx(expected)
+    """Means 1, 2 and 6 of groups of two, five times over: a sum of squares of 140 between the groups, of 170 in all."""
+    values = np.tile([0.0, 2.0, 1.0, 3.0, 5.0, 7.0], 5)
+    expected = (1 - (1 - 140 / 170) * 29 / 27) ** 0.5
+    assert correlation_ratio(np.tile([7, 7, 0, 0, 3, 3], 5), values) == pytest.approx(expected)
 
 
 def test_groups_that_tell_all_and_groups_that_tell_nothing() -> None:
-    values = np.array([1.0, 1.0, 5.0, 5.0])
-    assert correlation_ratio(np.array([0, 0, 1, 1]), values) == pytest.approx(1)
-    assert correlation_ratio(np.array([0, 1, 0, 1]), values) == 0
+    values = np.repeat([1.0, 5.0], 10)
+    assert correlation_ratio(np.repeat([0, 1], 10), values) == pytest.approx(1)
+    assert correlation_ratio(np.tile([0, 1], 10), values) == 0
 
 
 @pytest.mark.parametrize(
     ("groups", "values"),
-    [([1, 1, 1], [1.0, 2.0, 3.0]), ([0, 1, 2], [1.0, 2.0, 3.0]), ([0, 0, 1], [2.0, 2.0, 2.0]), ([0], [1.0])],
-    ids=["one group", "as many groups as records", "a number that does not vary", "one record"],
+    [
+        ([1] * 10, [1.0, 2.0] * 5),
+        ([0, 1] * 4 + [0], [1.0, 2.0, 3.0] * 3),
+        ([0, 1] * 5, [2.0] * 10),
+        ([0], [1.0]),
+    ],
+    ids=["one group", "fewer than five records a group", "a number that does not vary", "one record"],
 )
 def test_nothing_can_be_told(groups: list[int], values: list[float]) -> None:
     assert correlation_ratio(np.array(groups), np.array(values)) is None
@@ -53,7 +57,7 @@ def test_squared_it_is_the_adjusted_coefficient_of_a_regression_on_the_groups(re
     ratio = correlation_ratio(groups, values.astype(float))
     indicators = (groups[:, None] == np.unique(groups)).astype(float)
     n, n_groups = indicators.shape
-    if n_groups < 2 or len(set(values.tolist())) < 2:
+    if n_groups < 2 or n < 5 * n_groups or len(set(values.tolist())) < 2:
         assert ratio is None
         return
     explained = LinearRegression(fit_intercept=False).fit(indicators, values).score(indicators, values)
