@@ -35,6 +35,8 @@ _FEWEST_FOR_INTERVALS = 10
 _RARE, _POOL = 0.01, "other"
 _MOST_FITTED = 40
 """Most different whole numbers, but ages and years, whose groups follow how many records have them."""
+_FIRST_YEAR = 1000
+"""Whole numbers from here on are years where a name says that they are of a date; others are days, or counts a day."""
 _ZIP3 = 3
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _LONGEST_POSTCODE = 10
@@ -97,12 +99,13 @@ def _of_whole_numbers(
 ) -> DraftedHierarchy | None:
     """Groups of a few whole numbers, or intervals; None where these are too many to list.
 
-    Ages and many numbers have intervals, or where all records are grouped ``alike``, groups that enough records have.
+    Years have intervals; ages and many numbers, too, or where all records are grouped ``alike``, few and even groups.
     """
     theme = suggestion.theme
     rule = SafeHarborRule.AGE if theme is Theme.AGE else SafeHarborRule.NONE
     few = len(domain) <= _MOST_FITTED and theme is not Theme.AGE
-    if theme is not Theme.DATE and (few or alike):
+    years = theme is Theme.DATE and min(map(int, domain)) >= _FIRST_YEAR
+    if not years and (few or alike):
         fitted = of_few_whole_numbers if few else of_ages if theme is Theme.AGE else of_numbers
         table = hierarchy_from_rows(suggestion.profile.name, fitted(domain), source.file or "")
         return DraftedHierarchy(source, ValueType.INTEGER, rule, table)

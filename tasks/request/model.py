@@ -698,7 +698,7 @@ class ReleaseRequest(RequestPart):
 
         The latter are of partitions and remainder classes: the records of a class by the gate on the prosecutor risk,
         and the people, whom a deterred sequential adversary does not take, by those on the informed recipient and the
-        journalist.
+        journalist. One strategy for all may leave records out whatever they are, since the rarest would rule it.
         """
         terms = self.policy.generalization
         stated = terms.budget or terms.k_anonymity or terms.collusion or terms.minimum_class_size > 1
@@ -707,10 +707,8 @@ class ReleaseRequest(RequestPart):
         records, people = self.policy.fewest_passing(Measure.PROSECUTOR_MAXIMUM), 1
         if terms.adversary == "sequential":
             people = self.policy.fewest_passing(Measure.TRANSPARENT_MAXIMUM, Measure.JOURNALIST_MAXIMUM)
-        if records == people == 1:
-            return None
-        if records == 1:
-            return GatesBudget(least_people=people)
+        if records == 1 and Method.NO_ATTACK_COMMON not in self.methods:
+            return None if people == 1 else GatesBudget(least_people=people)
         return GatesBudget(least_records=records, least_people=people, suppression=LEFT_OUT)
 
     @property

@@ -1,15 +1,17 @@
 """Bands of numbers that are no whole ones, or too many to list."""
 
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.draft.hierarchies import draft_hierarchy
 from tasks.draft.number_groups import of_ages, of_few_whole_numbers, of_numbers
-from tasks.draft.roles import Suggestion, profile
+from tasks.draft.roles import Suggestion, Theme, profile, suggest
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.request.model import Role
 from tasks.validation.values import encode
@@ -125,3 +127,20 @@ def test_levels_are_nested_and_have_neighbours_together(domain: dict[str, int], 
     for level in zip(*rows, strict=True):
         runs = [label for label, _ in groupby(level)]
         assert len(runs) == len(set(runs)), "a label for each group of neighbours"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "grouped"),
+    [
+        ("cigarettes per day", range(20), True),
+        ("month of birth", range(1, 13), True),
+        ("year of birth", range(1960, 1980), False),
+    ],
+)
+def test_years_have_intervals_and_what_is_counted_a_day_has_groups(name: str, values: range, grouped: bool) -> None:
+    written = [str(value) for value in values]
+    column = profile(name, encode(pd.Series(written, dtype="string[pyarrow]")))
+    suggestion = suggest(column, None)
+    assert suggestion.theme is Theme.DATE
+    made = draft_hierarchy(replace(suggestion, role=Role.QUASI), dict.fromkeys(written, 9), "hierarchy-q.csv")
+    assert (made.source.file is not None, made.source.intervals is not None) == (grouped, not grouped)
