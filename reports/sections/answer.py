@@ -49,6 +49,7 @@ def answer(view: RecordView) -> Paragraph:
             _revealing(view),
             _who(view),
             _unknowable(view),
+            _nothing_sensitive(view),
             _masked(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
             _lost_most(view),
@@ -154,6 +155,13 @@ def _unknowable(view: RecordView) -> str | None:
     return f"The request states that nobody outside can know {named(names)}: these probabilities rest on that."
 
 
+def _nothing_sensitive(view: RecordView) -> str | None:
+    """Sentence where no column that leaves is declared sensitive; None where one is."""
+    if any(one.released for one in view.fields(Role.SENSITIVE)):
+        return None
+    return "No column that leaves is declared sensitive, so that no gate tests what the copy tells of a person."
+
+
 def _repeated(view: RecordView) -> str | None:
     """Sentence on whoever attempts for as long as that pays, by the figure that the gate judges."""
     risk, write = view.risk, numbers.risk
@@ -238,7 +246,7 @@ def usefulness(view: RecordView) -> str | None:
     )
     kept_of_it = f"Information kept: {numbers.percent(kept)}{_weighed(view)}."
     groups = one_grouping(view) or said(_values_lost(view), uneven)
-    return said(_needed_lost(view), kept_of_it, lost, groups, kept_associations(view))
+    return said(_needed_lost(view), kept_of_it, lost, groups, kept_associations(view), _nothing_sensitive(view))
 
 
 def _needed_lost(view: RecordView) -> str | None:

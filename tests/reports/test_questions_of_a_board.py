@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from reports.record_view import RecordView
+from reports.sections.answer import usefulness
 from reports.sections.study import kept_associations
 from reports.sections.summary import demanded
 from tasks.assessments.utility.facts import AssociationFact
@@ -131,6 +132,18 @@ def test_the_associations_of_what_counts_most_with_outcomes_stand_beside_those_a
     equal = dict.fromkeys(weights, 1.0)
     alike = records.changed(with_risk(record, game=game.model_copy(update={"weights": equal})), utility=groups)
     assert "of age and sex 0.70 as collected, 0.60 in the copy." in str(kept_associations(RecordView(alike)))
+
+
+def test_a_copy_without_a_sensitive_column_says_that_nothing_tests_what_it_tells() -> None:
+    record = records.approved()
+    said = "No column that leaves is declared sensitive, so that no gate tests what the copy tells of a person."
+    assert said not in page(record)
+    fields = tuple(
+        one.model_copy(update={"role": Role.WITHHELD}) if one.role == Role.SENSITIVE else one for one in record.fields
+    )
+    changed = records.changed(record, fields=fields)
+    assert said in page(changed)
+    assert said in str(usefulness(RecordView(changed)))
 
 
 def known_alone(*known: str, **terms: Any) -> dict[str, Any]:
