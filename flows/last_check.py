@@ -74,7 +74,7 @@ def check_copies(
             # A copy whose crosswalk is missing or changed could not be traced by its pseudonyms.
             Vault.beside(run.key).check_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
         check = LastCheck(content, copy, record, decoys, order, pseudonyms)
-        checked = replace(files, listed=check.make(), labels=check.labels)
+        checked = replace(files, listed=check.make(), left_out=check.left_out, labels=check.labels)
         return_memory()
         return checked
 

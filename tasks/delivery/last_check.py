@@ -35,6 +35,7 @@ from tasks.delivery.released_file import (
     released_rows,
 )
 from tasks.delivery.tables import Keys, delivered_columns, keys_in, reference_faults, table_files
+from tasks.generalization.methods.registry import METHODS
 from tasks.microdata.coded_frame import coded_texts
 from tasks.microdata.tables import RowTables
 from tasks.microdata.withheld import Factorized
@@ -216,6 +217,23 @@ class LastCheck:
                 names, index.hierarchies, index.safe_harbor, cells.T, sources, strict=True
             )
         }
+
+    @property
+    def left_out(self) -> ListedRows:
+        """Combinations of groups that no record is delivered of, as the columns are named in the first row.
+
+        Of a copy whose records have one strategy, whose groups do not overlap, and which has no decoys. Groups that
+        do not occur in the file at all are not listed, and so no combination of them is.
+        """
+        copy, names = self.copy, self.copy.request.quasi_identifiers
+        out, local = ~copy.released, copy.index.demands is not None and copy.index.demands.local_recoding
+        if not METHODS[copy.generalization.method].common or local or self.decoys or not out.any():
+            return ()
+        cells = np.unique(copy.generalization.cells[out], axis=0)
+        rows = [[labels[cell] for labels, cell in zip(copy.index.axis_labels, row, strict=True)] for row in cells]
+        occurring = [{row[0] for row in self._listed[name]} for name in names]
+        shown = [row for row in rows if all(label in known for label, known in zip(row, occurring, strict=True))]
+        return [list(names), *shown] if shown else ()
 
     @cached_property
     def labels(self) -> dict[str, dict[str, str]]:

@@ -35,6 +35,11 @@ _HIERARCHIES = (
     "ARX's CSV form, UTF-8, semicolons: each row is a value and the groups that hold it, from fine to coarse; a group "
     "that occurs as a value stands for itself below its own level; text is marked as in CSV"
 )
+_LEFT_OUT = "left-out.csv"
+_COMBINATIONS = (
+    "combinations of groups that few people have, or that would tell too much of them, so that no record of them is in "
+    "the file: missing by rule, not by nature; in the form of the hierarchies, below a row of names"
+)
 HIERARCHIES = "hierarchies"
 """Folder of the hierarchies, in a delivery and beside the evidence."""
 _ROWS = "a person can have several rows, {}; a column of the person has the same value in all of them"
@@ -69,6 +74,8 @@ class RecipientFiles:
     """SHA-256 of each of these files, as the stage that wrote it says."""
     listed: Mapping[str, ListedRows] = field(default_factory=dict)
     """Groups of each quasi-identifier that go with a delivery."""
+    left_out: ListedRows = ()
+    """Combinations of groups that no record is delivered of, below a row of names; empty where none is listed."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Labels of coded values that go with it, by column."""
     tables: Mapping[str, Path] = field(default_factory=dict)
@@ -155,6 +162,8 @@ def delivered_files(request: ReleaseRequest, files: RecipientFiles) -> dict[str,
         )
     keys = request.recipient(record.recipient.id).encrypt_to
     listed = {f"{HIERARCHIES}/{arx_file(name)}": listed_csv(rows) for name, rows in files.listed.items()}
+    if files.left_out:
+        listed[_LEFT_OUT] = listed_csv(files.left_out)
     paths: dict[str | None, Path] = {None: files.released}
     paths.update(files.tables)
     if files.tables.keys() != request.tables.keys():
@@ -162,6 +171,7 @@ def delivered_files(request: ReleaseRequest, files: RecipientFiles) -> dict[str,
     dictionaries = {
         dictionary_file(table): canonical_json(
             dictionary(request, record.fields, record.delivery, table, {} if keys else files.labels)
+            | ({"left_out": f"{_LEFT_OUT}{SUFFIX if keys else ''}: {_COMBINATIONS}"} if files.left_out else {})
         )
         for table in paths
     }

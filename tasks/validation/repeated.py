@@ -31,8 +31,9 @@ from tasks.validation.words import Flags, Integers, Words, among, is_listed, spl
 
 CHANCE = 1e-3
 """Probability below which coincidence does not explain that people have their own words in their cells."""
-_FEW_PEOPLE = 3
-_FEW = 0.05
+FEW_PEOPLE = 3
+FEW = 0.05
+"""Share of the people up to which, as up to ``FEW_PEOPLE``, a word that they have may name one of them."""
 _WORD = 3
 _NUMBER = 5
 _CODE = 5
@@ -106,7 +107,7 @@ def identifier_words(columns: list[pd.Series], persons: npt.NDArray[np.integer] 
         owned_by = _distinct(persons.astype(np.int64)[keys // max(size, 1)] * size + keys % max(size, 1))
         bearing, owners = np.bincount(owned_by % max(size, 1), minlength=size), int(persons.max()) + 1
         longest = int(np.bincount(persons).max())
-    most = max(_FEW_PEOPLE, _FEW * owners)
+    most = max(FEW_PEOPLE, FEW * owners)
     pairs, bearers = _pairs(beside, size, letters & (lengths > 1) | ~number & ~letters, most * longest)
     return IdentifierWords(
         word=vocabulary,

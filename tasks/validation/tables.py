@@ -46,7 +46,7 @@ from tasks.validation.date_order import DateOrder
 from tasks.validation.forms import are_postcodes, days_in_digits, rows_again
 from tasks.validation.names import names
 from tasks.validation.readings import arrow, found, readable
-from tasks.validation.repeated import IdentifierWords, identifier_words, repeated
+from tasks.validation.repeated import FEW, FEW_PEOPLE, IdentifierWords, identifier_words, repeated
 from tasks.validation.suite import CheckedTable
 from tasks.validation.values import EncodedColumn, encode, read_ages, read_days, read_numbers
 from tasks.validation.verified import VERIFIED, verified
@@ -109,10 +109,20 @@ class FileTables:
 
     @cached_property
     def identifiers(self) -> list[pd.Series]:
-        """The direct identifiers, but for categories that are withheld: their words name nobody."""
-        roles = Role.DIRECT, Role.WITHHELD, Role.PSEUDONYM
-        columns = [self.frame[name] for name, one in self.request.attributes.items() if one.role in roles]
-        return [one for one in columns if one.nunique() > min(_CATEGORIES, self.people / _OF_EACH)]
+        """The direct identifiers, and what is withheld but for categories, measured numbers and values that many have.
+
+        These name nobody, and occur in other columns by chance, or because columns are of the same things.
+        """
+        columns, most = list[pd.Series](), max(FEW_PEOPLE, FEW * self.people)
+        for name, one in self.request.attributes.items():
+            column = self.frame[name]
+            if one.role is Role.WITHHELD and one.type is not ValueType.NUMBER:
+                column = column.where(column.map(column.value_counts()) <= most)
+            elif one.role not in (Role.DIRECT, Role.PSEUDONYM):
+                continue
+            if column.nunique() > min(_CATEGORIES, self.people / _OF_EACH):
+                columns.append(column)
+        return columns
 
     @cached_property
     def sought_names(self) -> "list[SoughtNames]":

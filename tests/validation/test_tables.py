@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.request.model import ValueType
-from tasks.validation.tables import SoughtNames, copied, named
+from tasks.validation.tables import FileTables, SoughtNames, copied, named
 from tasks.validation.values import encode, read_ages, read_days, read_numbers
 from tests.support.examples import examples
+from tests.support.tiny import tiny_request
 
 CELLS = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", "c d"])), min_size=1, max_size=12)
 
@@ -101,3 +102,24 @@ def test_only_the_records_own_identifier_counts(text):
     assert named(
         text(["asked for Miller", "asked for Miller"]), [SoughtNames.of(text(["Baker", "Miller"]))]
     ).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("terms", "sought"),
+    [
+        ({"role": "direct identifier", "type": "number"}, {"0.0", *(f"{month / 2}" for month in range(60))}),
+        ({"role": "withheld", "type": "number"}, None),
+        ({"role": "withheld"}, {f"{month / 2}" for month in range(1, 60)}),
+    ],
+    ids=["an identifier", "a number that is withheld", "text that is withheld"],
+)
+def test_measured_numbers_and_values_of_many_are_not_sought_where_they_are_withheld(tmp_path, terms, sought):
+    """Months of 600 people, of whom 541 have none: 5 % are 30."""
+    months = [f"{month / 2}" for month in range(60)] + ["0.0"] * 540
+    request = tiny_request(tmp_path, lambda document: document["attributes"].update(months=terms)).request
+    names = {name: [f"{name}{row}" for row in range(600)] for name in request.attributes}
+    frame = pd.DataFrame(names | {"months": months}, dtype="str")
+    found = FileTables(frame, request, np.ones(600, dtype=np.bool_)).identifiers
+    others = [one for one in found if one.name != "months"]
+    assert [one.name for one in others] == ["id"]
+    assert [set(one.dropna()) for one in found if one.name == "months"] == ([sought] if sought else [])
