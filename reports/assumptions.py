@@ -55,10 +55,7 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         "Knowledge of a recipient",
         said(
             f"A recipient is taken to know the true values of {view.names(Role.QUASI)} of everybody.",
-            f"For risks from these, the other released columns ({named(columns)}) are taken to be known to nobody "
-            "together with a name."
-            if columns
-            else None,
+            f"Risks from these count no other released column ({named(columns)}) as known." if columns else None,
             f"Some tests assume more: {more}." if more else None,
             "Where a recipient knows more, the risk is higher than stated.",
         ),

@@ -611,8 +611,8 @@ def test_one_grouping_of_all_records_is_told_by_its_groups() -> None:
     for without, classes, number in (
         (", without the records left out.", 0, 18),
         (", without the records left out.", 2, 3),
-        (", but for 9 combinations of groups that are left out.", 9, 18),
-        (", but for 1 combination of groups that is left out.", 1, 18),
+        (", but for 9 combinations of groups that are left out (left-out.csv).", 9, 18),
+        (", but for 1 combination of groups that is left out (left-out.csv).", 1, 18),
     ):
         fewer = left_out(number, changed, suppressed_classes=classes)
         assert f"are those of the file as collected{without}" in str(usefulness(RecordView(fewer)))
