@@ -23,7 +23,8 @@ def one_grouping(view: RecordView) -> str | None:
         without = ", without the records left out"
         if classes and not view.few_suppressed:
             without = (
-                f", but for {plural(classes, 'combination')} of groups that {'is' if classes == 1 else 'are'} left out"
+                f", but for {plural(classes, 'combination')} of groups that {'is' if classes == 1 else 'are'} left out "
+                "(left-out.csv)"
             )
     return (
         f"Each column has one grouping, the same for all records: {listed(kept)}. Counts by these groups are those of "
