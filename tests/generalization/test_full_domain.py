@@ -65,8 +65,11 @@ def test_it_is_the_best_of_all_strategies_within_the_budget(
 
 
 def test_a_record_left_out_keeps_the_others_precise(pair_world: World) -> None:
-    """Groups of six people are safe; the halves of b have six and four. Whoever is in the second can be left out."""
-    records = {("a1", "b1"): 6, ("a2", "b4"): 3}
+    """Groups of six people are safe; the halves of b have six and four. Whoever is in the second can be left out.
+
+    That costs 10/2 · (1/61 of a1 + half of the values of b), less than the half that b keeps of its logarithm saves.
+    """
+    records = {("a1", "b1"): 60, ("a1", "b4"): 1}
     world = World(pair_world.rows, pair_world.people, records, pair_world.payoffs, pair_world.weights)
     table = table_of(world, (0, 0), 2**20)
     nothing = generalize(table, COMMON, world.payoffs, np.ones(2))
@@ -78,8 +81,25 @@ def test_a_record_left_out_keeps_the_others_precise(pair_world: World) -> None:
     assert made.withheld is not None
     assert made.withheld.tolist() == [False, True]
     assert made.budget is not None
-    assert {use.name: use.used for use in made.budget.limits} == {SUPPRESSED: 3}
-    assert made.budget.payoff == pytest.approx(6 / 9 * 30)  # b in halves keeps ln 2 of 3 ln 2, of V = 90
+    assert {use.name: use.used for use in made.budget.limits} == {SUPPRESSED: 1}
+    assert made.budget.payoff == pytest.approx(60 / 61 * 30)  # b in halves keeps ln 2 of 3 ln 2, of V = 90
+
+
+def test_records_of_a_rare_value_are_kept_by_wider_groups_of_others() -> None:
+    """Ages in four decades with a yes or no, which 4 of 204 say, one in each decade: safe are groups of two.
+
+    Left out, these are 2 % of the records, and all who say yes. With the ages in halves nobody is left out.
+    """
+    rows = (
+        [[f"{age}0s", f"{age // 2}", "*"] for age in range(4)],
+        [["yes", "*"], ["no", "*"]],
+    )
+    people = {(age[0], answer): 1 if answer == "yes" else 50 for age in rows[0] for answer in ("yes", "no")}
+    payoffs = Payoffs(benefit=90, loss=60, gain=20, cost=10)
+    table = table_of(World(rows, people, people, payoffs, (1, 1)), (0, 0), 2**20).within(BudgetPolicy(suppression=0.02))
+    made = generalize(table, COMMON, payoffs, np.ones(2))
+    assert made.levels.tolist()[0] == [1, 0]
+    assert made.withheld is None or not made.withheld.any()
 
 
 def test_weights_choose_the_column_that_keeps_its_values(pair_world: World) -> None:

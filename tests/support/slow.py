@@ -3,6 +3,7 @@
 What a follower other than ``Payoffs`` does at a group size is asked of it, one cell at a time.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from itertools import product
 from math import inf, isfinite, log
@@ -121,8 +122,8 @@ def full_domain(
 def common_cost(world: World, levels: tuple[int, ...], left: Collection[tuple[str, ...]]) -> float:
     """Cost of one strategy for all with records of some values left out.
 
-    Minus the logarithm of the weighted geometric mean of what attributes keep, each 1/1000 at least, and what of the
-    information of the records left out is left.
+    Minus the logarithm of the weighted geometric mean of what attributes keep, each 1/1000 at least, and ten times the
+    weighted mean of the share of a value's records that are left out.
     """
     total, cost = sum(world.records.values()), 0.0
     for axis, (weight, rows) in enumerate(zip(world.weights, world.rows, strict=True)):
@@ -130,8 +131,12 @@ def common_cost(world: World, levels: tuple[int, ...], left: Collection[tuple[st
             continue
         lost = {values: log(len(cell_of(world, values, levels)[axis])) / log(len(rows)) for values in world.records}
         kept = 1 - sum(n * lost[values] for values, n in world.records.items()) / total
-        out = sum((1 - lost[values]) * world.records[values] for values in left) / total
-        cost += weight / sum(world.weights) * (out - log(max(kept, 1e-3)))
+        having, missing = Counter[str](), Counter[str]()
+        for values, n in world.records.items():
+            having[values[axis]] += n
+            missing[values[axis]] += n * (values in left)
+        out = sum(missing[value] / n for value, n in having.items()) / len(having)
+        cost += weight / sum(world.weights) * (10 * out - log(max(kept, 1e-3)))
     return cost
 
 

@@ -21,8 +21,8 @@ NO_ATTACK_COMMON = GeneralizationMethod(
     "No-Attack game, one common strategy",
     "One strategy for the whole file: of those at which no released cell is worth attacking, with no more records left "
     "out than the limits allow, the one with the highest weighted geometric mean of the information that each column "
-    "keeps, so that none is withheld where that can be avoided; where strategies are very many, the best that was "
-    "found step by step.",
+    "keeps, so that none is withheld where that can be avoided, less ten times the share of each value's records that "
+    "are left out; where strategies are very many, the best that was found step by step.",
     "Every record is generalized alike and each column has one grouping, so a released cell holds exactly the people "
     "who match it, and the probability 1/n_p holds against a recipient who knows the rule.",
     stakes="loss",
