@@ -271,7 +271,7 @@ class Dialogue:
         groups = "" if found.of_row else f"; {_GROUPED}: in groups"
         self.asking.say("; ".join(reason for reason in found.reasons if reason != STATED))
         given = self.asking.text(
-            f"reason why {name} may leave as it is (gates still judge what it reveals); who decides that{groups}; "
+            f"reason why {name} may leave all the same (gates still judge what it reveals); who decides that{groups}; "
             "Enter: it does not leave",
             "The gate withholds what tells of people, unless somebody states why it may leave. Where it reveals what "
             "was generalized, groups count as smaller even so.",

@@ -79,7 +79,7 @@ def _in_words(findings: Sequence[ColumnFinding], said: Sequence[str]) -> Iterato
 def _not_excused(findings: Sequence[ColumnFinding], withheld: Container[str]) -> Iterator[str]:
     """Withheld columns that are revealed, which outsiders may know."""
     if names := " and ".join(sorted({name for one in findings for name in one.revealed(withheld)})):
-        yield f"no reason excuses that, unless known_probability: 0 holds for {names}"
+        yield f"a reason counts only where nobody outside can know {names} (known_probability: 0)"
 
 
 def _written(suggestions: Mapping[str, Suggestion], columns: Mapping[str, EncodedColumn]) -> dict[str, Factorized]:
