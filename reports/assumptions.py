@@ -385,7 +385,7 @@ def _of_earlier(record: DecisionRecord) -> str:
             "Earlier copies in the same hand were not compared with this one; what comparing them discloses is unknown."
         )
     elif not fact.copies:
-        found = f"By the ledger of this workspace, no earlier copy that was not revoked went to {hand}."
+        found = f"By the ledger of this workspace, no earlier copy, apart from revoked ones, went to {hand}."
     else:
         found = said(
             f"By the ledger of this workspace, {plural(len(fact.copies), 'earlier copy', 'earlier copies')} that "
@@ -427,7 +427,7 @@ def _of_copies(risk: RiskFact) -> Assumption:
             f"{which} together. It is assumed that copies of other recipients, or of another release, are not pooled "
             "with them; the agreements must forbid it.",
         )
-    made = "Each copy is as coarse as the amounts declared of its recipient ask, so that two copies may differ."
+    made = "Each copy is as coarse as the gates and the amounts declared of its recipient ask: two copies may differ."
     if risk.game.sharing:
         made = (
             f"One representation was chosen for {', '.join(risk.game.sharing.recipients)}: their copies have the same "

@@ -19,8 +19,10 @@ def verdict_box(record: DecisionRecord) -> VerdictBox:
             f"The file named below may be delivered to {who}, for the purpose and on the terms stated, from "
             f"{numbers.day(record.valid_from)} until {numbers.day(record.valid_until)}."
         )
-        meaning = said(meaning, _unsigned(record))
-        return VerdictBox("✓", f"Approved{exception}", "awaiting" if exception else "approved", meaning)
+        unsigned = _unsigned(record)
+        by = " by the gates" if unsigned and not exception else ""
+        title = f"Approved{by}{exception}"
+        return VerdictBox("✓", title, "awaiting" if exception else "approved", said(meaning, unsigned))
     if record.decision is Verdict.AWAITING_REVIEW:
         need = record.reviews_required
         voters = "the required reviewer has" if need == 1 else f"all {need} required reviewers have"

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from reports import numbers
-from reports.document import Paragraph, listed, named, plural, said, sentence_start
+from reports.document import Paragraph, listed, named, plural, said, sentence_start, text
 from reports.methods import masking_method
 from reports.population import rests_on
 from reports.record_view import RecordView
@@ -22,15 +22,13 @@ _FEW_VALUES = 20
 """Most values of a column whose loss is told by value."""
 
 
-def answer(view: RecordView) -> Paragraph:
-    """One paragraph: what leaves, who could find whom and how likely, what is lost, and on what that rests."""
+def answer(view: RecordView) -> tuple[Paragraph, ...]:
+    """What leaves, who could find whom and how likely, what is lost, and on what that rests: a paragraph each."""
     record, recipient = view.record, view.record.recipient
     quasi, population = view.names(Role.QUASI), record.population
     if record.risk is None:
-        return Paragraph(
-            "Nothing leaves. The data did not come as far as a measurement of risk, so that nothing is known of it.",
-            "lead",
-        )
+        unknown = "The data did not come as far as a measurement of risk, so that nothing is known of it."
+        return (Paragraph(f"Nothing leaves. {unknown}", "lead"),)
     who, signed = recipient.organisation, "the expert has signed and " if record.expert_signs else ""
     leave = {
         Verdict.APPROVED: f"leave for {who}",
@@ -41,24 +39,26 @@ def answer(view: RecordView) -> Paragraph:
     agreement = f"agreement {recipient.agreement.id}"
     if view.sequential and view.sequential.profile.penalty > 0:
         agreement += " with its penalty"
-    return Paragraph(
-        said(
+    parts = {
+        "What leaves.": said(
             f"{records} {_counted(view)} in "
             f"{numbers.integer(record.dataset.columns_out)} columns{_empty(view)} {leave[record.decision]}.",
             _left_out(view),
             _revealing(view),
-            _who(view),
-            _unknowable(view),
-            _nothing_sensitive(view),
             _masked(view),
+        ),
+        "Who could find somebody.": said(_who(view), _unknowable(view), _nothing_sensitive(view)),
+        "What is kept.": said(
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
             _lost_most(view),
             one_grouping(view) or _values_lost(view),
-            f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
-            "assumptions of section 5.",
         ),
-        "lead",
-    )
+        "This rests on": (
+            f"{rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the assumptions of "
+            "section 5."
+        ),
+    }
+    return tuple(Paragraph(text("**{}** {}", head, told), "lead") for head, told in parts.items())
 
 
 def _empty(view: RecordView) -> str:
@@ -186,17 +186,22 @@ def _repeated(view: RecordView) -> str | None:
             "For an attacker who weighs all declared terms, such as a penalty, no attempt pays at the amounts of "
             "section 3; by gain and cost of an attempt alone, some records are worth attacking."
         )
+    collected = None
+    if not risk.sequential.judged_in(risk.sequential.initial).maximum_risk:
+        collected = "None pays on the data as collected either, so that other limits alone protect here."
     if is_deterred(view) and risk.sequential.profile.penalty:
         least = single_pays_below(view.record.recipient)
-        return (
+        return said(
             "For an attacker who weighs gain against cost and the declared penalty, no attempt pays at the amounts of "
             "section 3; without the penalty, a single attempt would pay in groups of fewer than "
             f"{numbers.integer(least)}, and repeated ones in larger groups too. That is not a risk of zero for an "
-            "attacker who does not weigh costs."
+            "attacker who does not weigh costs.",
+            collected,
         )
-    return (
+    return said(
         "For an attacker who weighs gain against cost, no attempt pays at the amounts of section 3; that is not a risk "
-        "of zero for an attacker who does not weigh costs."
+        "of zero for an attacker who does not weigh costs.",
+        collected,
     )
 
 

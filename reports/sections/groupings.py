@@ -24,7 +24,7 @@ def one_grouping(view: RecordView) -> str | None:
         if classes and not view.few_suppressed:
             without = (
                 f", but for {plural(classes, 'combination')} of groups that {'is' if classes == 1 else 'are'} left out "
-                "(left-out.csv)"
+                "and that left-out.csv, beside the copy, lists"
             )
     return (
         f"Each column has one grouping, the same for all records: {listed(kept)}. Counts by these groups are those of "

@@ -71,7 +71,7 @@ def decision(view: RecordView) -> Iterator[Block]:
         gates = f"{numbers.integer(len(closed))} of {plural(len(record.gates), 'gate')}" if closed else "the gate"
         yield Paragraph(f"The release to {record.recipient.organisation} is blocked by {gates}:", "lead")
     else:
-        yield answer(view)
+        yield from answer(view)
         yield Paragraph("Reasons", "label")
     yield Bullets(record.reasons, "reasons")
     output = record.dataset.output_sha256
@@ -123,7 +123,7 @@ def _after_a_block(view: RecordView) -> Iterator[Block]:
     tried = record.risk is not None and all(gate.passed for gate in record.gates if gate.id == EARLIER_COPIES)
     yield Bullets(kept(*remedies(record), search if tried else None), "reasons")
     yield Paragraph("What was measured", "label")
-    yield replace(answer(view), style="")
+    yield from (replace(one, style="") for one in answer(view))
 
 
 def statement(view: RecordView) -> Iterator[Block]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from reports import numbers
-from reports.document import Block, Table, strong
+from reports.document import Block, Paragraph, Table, strong
 from reports.record_view import RecordView
 from tasks.assessments.utility.facts import AssociationFact
 from tasks.request.model import Role
@@ -21,6 +21,7 @@ def associations(view: RecordView) -> Iterator[Block]:
         return
     shown = found[:_IN_TABLE]
     most = f", the {numbers.integer(len(shown))} strongest of {numbers.integer(len(found))}"
+    risen = any((one.after or 0.0) > (one.before or 0.0) + _WORTH_SAYING / 2 for one in shown if one.before is not None)
     yield Table(
         "What analyses will find: associations of the columns that count most with each other and with the other "
         "columns, from 0 for none to 1 (a correlation from −1; –: too many values for the records)"
@@ -32,6 +33,8 @@ def associations(view: RecordView) -> Iterator[Block]:
             for one in shown
         ],
     )
+    if risen:
+        yield Paragraph("A figure that rises does so because values are grouped, and is no gain.", "note")
 
 
 def kept_associations(view: RecordView) -> str | None:

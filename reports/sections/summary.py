@@ -93,10 +93,10 @@ def _amounts(view: RecordView) -> str:
         none = "no penalty, since its chance is not stated" if view.record.recipient.agreement.penalty else "no penalty"
         counted += [f"penalty for an attempt {money(profile.penalty)}", detected] if profile.penalty else [none]
     return said(
-        "The verdict rests on amounts that the request states, or that follow from them, and that nobody measured for "
-        f"these data; per record, in one currency: {listed(counted)}.",
+        "The gates on attempts that pay rest on amounts that the request states, or that follow from them, and that "
+        f"nobody measured for these data; per record, in one currency: {listed(counted)}.",
         basis_of_amounts(recipient),
-        "Section 4 says how they set the size of groups." if view.gate(Measure.TRANSPARENT_ATTACKED) else None,
+        "Section 4 says what sets the size of groups." if view.gate(Measure.TRANSPARENT_ATTACKED) else None,
         "Some are known as ranges or distributions only: section E14." if view.risk.uncertainty else None,
     )
 
@@ -186,8 +186,8 @@ def loss(view: RecordView) -> Iterator[Block]:
         return
     finest = ", or at the finest level that may leave" if _begins_above(view, None) else ""
     yield Table(
-        f"Information that the copy keeps (100%: as collected{finest}; 0%: all withheld), and records that keep the "
-        "value as collected",
+        f"Information that the copy keeps (100%: as collected{finest}; 0%: all withheld; all of them: by weight and by "
+        "the logarithm of the number of values), and records that keep the value as collected",
         "Column others may know (quasi-identifier) 46 | Information kept 27r | Records with the value as collected 27r",
         [
             (strong("all of them"), numbers.percent(information_kept(view)), _exact(view, None)),

@@ -35,7 +35,7 @@ def test_a_small_group_is_not_counted_out() -> None:
 
 
 def test_the_assumptions_follow_from_who_may_pool_copies() -> None:
-    unbounded, own_stakes = "No figure here bounds that", "so that two copies may differ"
+    unbounded, own_stakes = "No figure here bounds that", "two copies may differ"
     alone = document()["limitations"]
     assert "Copies are not pooled" in alone
     assert unbounded in alone

@@ -15,7 +15,7 @@ from tests.support.records import approved, changed
 
 CLASSES = np.array([12, 1])
 SAID = {
-    PopulationBasis.TABLE: ("rests on a population table of", "Against the one population table of this document"),
+    PopulationBasis.TABLE: ("rests on</b> a population table of", "Against the one population table of this document"),
     PopulationBasis.TABLE_AND_FILE: (
         "a population table of 6,339,942 people, which lacks sex, on the file's own counts by these",
         "A class that tells sex has at least the people who are counted",

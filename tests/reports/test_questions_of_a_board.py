@@ -98,6 +98,11 @@ def test_groups_smaller_than_those_on_which_a_single_attempt_pays_are_explained_
     deterred = page(with_risk(record, transparent=small))
     assert "the penalty, a single attempt would pay in groups of fewer than 75, and repeated ones in larger" in deterred
     assert "without the penalty" not in page(record)
+    collected = "None pays on the data as collected either, so that other limits alone protect here."
+    assert collected not in page(record)
+    assert record.risk.sequential is not None
+    paying_never = record.risk.sequential.model_copy(update={"initial": record.risk.sequential.residual})
+    assert collected in page(with_risk(record, sequential=paying_never))
 
 
 def test_the_associations_of_what_counts_most_with_outcomes_stand_beside_those_as_collected() -> None:
