@@ -205,12 +205,13 @@ def _budget(view: RecordView, fact: BudgetFact) -> Iterator[Block]:
         return "Expected re-identifications", numbers.amount(limit.limit), numbers.amount(limit.used)
 
     yield Heading("Budget for the whole file")
+    each = "person of the population" if by_people else "record"
     yield said(
         "The policy limits the file as a whole. The method does not give each record what is best for it alone, but "
-        f"all records together what pays most within the limits: {payoff(fact.payoff)} units per "
-        f"{'person of the population' if by_people else 'record'} by the people who match.",
+        + ("one strategy to all" if words.common else "all records together what pays most")
+        + f" within the limits: {payoff(fact.payoff)} units per {each} by the people who match.",
         f"No release of this kind within the limits can pay more than {numbers.amount_up(fact.bound)}."
-        if by_people or not view.few_suppressed
+        if (by_people or not view.few_suppressed) and fact.bound < view.record.recipient.benefit
         else None,
         f"Without the limits the method would pay {payoff(fact.without_budget)}."
         if fact.without_budget is not None
@@ -219,12 +220,12 @@ def _budget(view: RecordView, fact: BudgetFact) -> Iterator[Block]:
         if fact.least_people
         else None,
         f"Every released cell has at least {numbers.integer(fact.least_records)} records."
-        if fact.least_records
+        if fact.least_records and fact.least_records > 1
         else None,
         "The limits are kept as the method claims, by the people who match a cell. A recipient who knows the rule, the "
         "prices that the limits have in it and what the file holds can rule out some of them; all figures from an "
         "informed recipient are computed so."
-        if not words.partitions
+        if not (words.partitions or words.common)
         else None,
     )
     if fact.limits:

@@ -28,6 +28,7 @@ from reports.smallcell import HIDDEN
 from reports.statements import enrolled
 from tasks.adversary.profile import UNSTATED_DETECTION
 from tasks.assessments.identity.facts import FieldFact
+from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.canonical import digest
 from tasks.decision.record import DecisionRecord, DeliveryFact, PopulationFact
 from tasks.request.model import PopulationBasis, Role
@@ -276,6 +277,18 @@ def _said_of(field: FieldFact) -> Iterator[str | None]:
     yield f"Excused by {field.excused}" if field.excused else None
 
 
+def _deterring(fact: SequentialFact | None) -> list[str]:
+    """Events that end what the release declares to deter from repeated attempts."""
+    if fact is None:
+        return []
+    profile, others = fact.profile, [one.access_cost for one in fact.profile.resources[1:]]
+    return kept(
+        "a fee for external data is dropped" if profile.access_cost or any(others) else None,
+        "a register is opened" if others else None,
+        "a penalty or its detection lapses" if profile.penalty else None,
+    )
+
+
 def conditions(view: RecordView) -> Iterator[Block]:
     """Conditions, re-certification and monitoring."""
     record, recipient, sequential = view.record, view.record.recipient, view.sequential
@@ -319,9 +332,7 @@ def conditions(view: RecordView) -> Iterator[Block]:
             "the source file, the released columns, the groups of values (hierarchies), the policy or the program "
             "change;",
             "the recipient, the purpose, the agreement, the controls or the amounts of section 3 (stakes) change;",
-            "a fee for external data is dropped, a penalty or its detection lapses, or a register is opened;"
-            if sequential
-            else None,
+            f"{' or '.join(deterring)};" if (deterring := _deterring(sequential)) else None,
             "a newer or better population table becomes available, or another public source with the same attributes;"
             if record.population.basis in {PopulationBasis.TABLE, PopulationBasis.TABLE_AND_FILE}
             else "a population table becomes available, or another public source with the same attributes;",

@@ -11,6 +11,7 @@ from reports.sections.summary import demanded
 from tasks.assessments.utility.facts import AssociationFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Measure, PopulationBasis, Role
+from tests.reports.test_budget_report import BUDGET
 from tests.reports.test_left_out_report import left_out
 from tests.support import records, texts
 from tests.support.rendered import determination_html, evidence_html
@@ -246,3 +247,47 @@ def test_links_beside_a_gate_that_finds_none_are_told_apart() -> None:
     )
     assert "masked numbers and nothing else." in page(records.approved(), "linkage")
     assert "So one may be 0% where the other is not." in told
+
+
+@pytest.mark.parametrize(
+    ("terms", "lapses"),
+    [
+        ({"access_cost": 0.0}, "a penalty or its detection lapses;"),
+        ({"access_cost": 9.0, "penalty": 0.0}, "a fee for external data is dropped;"),
+        ({"access_cost": 9.0}, "a fee for external data is dropped or a penalty or its detection lapses;"),
+        ({"access_cost": 0.0, "penalty": 0.0}, "change; a newer or better population table"),
+    ],
+)
+def test_only_what_the_release_declares_to_deter_can_lapse(terms: dict[str, float], lapses: str) -> None:
+    record = records.approved()
+    assert record.risk is not None
+    assert record.risk.sequential is not None
+    profile = record.risk.sequential.profile.model_copy(update=terms)
+    sequential = record.risk.sequential.model_copy(update={"profile": profile})
+    told = page(with_risk(record, sequential=sequential), "conditions")
+    assert f" {lapses}" in told
+    assert "register is opened" not in told
+
+
+def test_one_strategy_claims_no_bound_that_says_nothing() -> None:
+    record = records.approved()
+    assert record.risk is not None
+    benefit = record.recipient.benefit
+    terms = {"payoff": benefit / 2, "bound": benefit, "least_people": 12, "least_records": 1}
+    budget = BUDGET.model_copy(update=terms)
+
+    def told(method: str, **changes: Any) -> str:
+        game = record.risk.game.model_copy(  # type: ignore[union-attr]
+            update={"method": method, "budget": budget.model_copy(update=changes)}
+        )
+        html = evidence_html(with_risk(record, game=game))
+        return " ".join(texts.sections(html)["method"].split())
+
+    common = told("no-attack-common")
+    assert "but one strategy to all within the limits: 600.00 units per record" in common
+    assert "matched by at least 12 people" in common
+    assert "No release of this kind" not in common
+    assert "at least 1 records" not in common
+    other = told("no-attack", bound=benefit / 1.5, least_records=12)
+    assert "No release of this kind within the limits can pay more than 800.00." in other
+    assert "at least 12 records" in other
