@@ -107,7 +107,7 @@ def test_groups_smaller_than_those_on_which_a_single_attempt_pays_are_explained_
 
 
 def test_the_associations_of_what_counts_most_with_outcomes_stand_beside_those_as_collected() -> None:
-    """The strongest first, none of a column that counts less, and none that could not be measured as collected."""
+    """The strongest first, none of a column that counts less; – for one that could not be measured as collected."""
     measured = tuple(
         AssociationFact(attributes=pair, measure="correlation ratio", before=before, after=after)
         for *pair, before, after in (
@@ -126,8 +126,9 @@ def test_the_associations_of_what_counts_most_with_outcomes_stand_beside_those_a
     game = record.risk.game.model_copy(update={"weights": weights})
     utility = record.utility.model_copy(update={"associations": measured})
     changed = records.changed(with_risk(record, game=game), utility=utility)
-    rows = "age and income correlation ratio 0.300 0.280 race and income correlation ratio 0.200 lost age and fnlwgt"
-    assert rows in page(changed, "loss")
+    told = page(changed, "loss")
+    assert "Column income fnlwgt age 0.30 → 0.28 0.10 → 0.05 race 0.20 → lost – → 0.10" in told
+    assert "A figure that rises" not in told
     assert kept_associations(RecordView(changed)) == (
         "Association, from 0 to 1, of age and income 0.30 as collected, 0.28 in the copy; of race and income 0.20 as "
         "collected, lost in the copy."
@@ -138,6 +139,15 @@ def test_the_associations_of_what_counts_most_with_outcomes_stand_beside_those_a
     equal = dict.fromkeys(weights, 1.0)
     alike = records.changed(with_risk(record, game=game.model_copy(update={"weights": equal})), utility=groups)
     assert "of age and sex 0.70 as collected, 0.60 in the copy." in str(kept_associations(RecordView(alike)))
+    assert "age and sex correlation ratio 0.70 → 0.60" in page(alike, "loss")
+    six = tuple(
+        AssociationFact(attributes=("age", f"c{number}"), measure="Cramér's V", before=number / 10, after=0.9)
+        for number in range(6)
+    )
+    many = page(records.changed(changed, utility=utility.model_copy(update={"associations": six})), "loss")
+    assert "1 other in section E13" in many
+    assert "Column c5 c4 c3 c2 c1 age 0.50 → 0.90" in many
+    assert "A figure that rises does so because values are grouped, and is no gain." in many
 
 
 def test_a_copy_without_a_sensitive_column_says_that_nothing_tests_what_it_tells() -> None:
