@@ -23,7 +23,7 @@ _FEW_VALUES = 20
 
 
 def answer(view: RecordView) -> tuple[Paragraph, ...]:
-    """What leaves, who could find whom and how likely, what is lost, and on what that rests: a paragraph each."""
+    """Four paragraphs: on what leaves, who could find whom and how likely, what is kept, and on what that rests."""
     record, recipient = view.record, view.record.recipient
     quasi, population = view.names(Role.QUASI), record.population
     if record.risk is None:

@@ -46,7 +46,7 @@ def test_a_copy_that_would_be_blocked_today_is_red_on_the_board_and_on_its_page(
     told = words(page)
     assert "Would be blocked today" in told[: told.index("Verdict of the gate")]
     assert "Fewer people live there today." in told[: told.index("Verdict of the gate")]
-    assert "Approved , 4 February 2026." in told, "the gate's verdict is history beneath"
+    assert "Approved by the gates , 4 February 2026." in told, "the gate's verdict is history beneath"
 
 
 @pytest.mark.parametrize(

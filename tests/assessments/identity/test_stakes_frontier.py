@@ -41,7 +41,8 @@ def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, gene
     own = generalize(table, generalization, payoffs_of(recipient), weights_of(loaded.request))
     again = frontier(table, loaded.request, recipient, own)
     assert (again.points, again.games) == (found.points, found.games)
-    expected = FINE if generalization in {*NO_ATTACK, Method.SAFE_HARBOR} - {Method.NO_ATTACK_REMAINDER} else COARSE
+    few = {Method.NO_ATTACK_REMAINDER} | ({Method.NO_ATTACK_COMMON} if loaded.request.budget else set())
+    expected = FINE if generalization in {*NO_ATTACK, Method.SAFE_HARBOR} - few else COARSE
     assert found.benefit_factors == found.loss_factors == expected
     assert len(found.points) == len(expected) ** 2
     assert found.games == (
