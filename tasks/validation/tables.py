@@ -117,7 +117,8 @@ class FileTables:
         for name, one in self.request.attributes.items():
             column = self.frame[name]
             if one.role is Role.WITHHELD and one.type is not ValueType.NUMBER:
-                column = column.where(column.map(column.value_counts()) <= most)
+                having = column.value_counts()
+                column = column.where(column.isin(having.index[having <= most]))
             elif one.role not in (Role.DIRECT, Role.PSEUDONYM):
                 continue
             if column.nunique() > min(_CATEGORIES, self.people / _OF_EACH):

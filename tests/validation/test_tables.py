@@ -104,6 +104,7 @@ def test_only_the_records_own_identifier_counts(text):
     ).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("dtype", ["str", "category"])
 @pytest.mark.parametrize(
     ("terms", "sought"),
     [
@@ -113,13 +114,25 @@ def test_only_the_records_own_identifier_counts(text):
     ],
     ids=["an identifier", "a number that is withheld", "text that is withheld"],
 )
-def test_measured_numbers_and_values_of_many_are_not_sought_where_they_are_withheld(tmp_path, terms, sought):
+def test_measured_numbers_and_values_of_many_are_not_sought_where_they_are_withheld(tmp_path, terms, sought, dtype):
     """Months of 600 people, of whom 541 have none: 5 % are 30."""
     months = [f"{month / 2}" for month in range(60)] + ["0.0"] * 540
     request = tiny_request(tmp_path, lambda document: document["attributes"].update(months=terms)).request
     names = {name: [f"{name}{row}" for row in range(600)] for name in request.attributes}
     frame = pd.DataFrame(names | {"months": months}, dtype="str")
+    frame["months"] = frame["months"].astype(dtype)
     found = FileTables(frame, request, np.ones(600, dtype=np.bool_)).identifiers
     others = [one for one in found if one.name != "months"]
     assert [one.name for one in others] == ["id"]
     assert [set(one.dropna()) for one in found if one.name == "months"] == ([sought] if sought else [])
+
+
+def test_a_withheld_column_of_two_values_names_nobody(tmp_path):
+    """Also where few values are coded: what is worked out of each of them is then coded too."""
+    terms = {"role": "withheld", "type": "integer"}
+    request = tiny_request(tmp_path, lambda document: document["attributes"].update(flag=terms)).request
+    names = {name: [f"{name}{row}" for row in range(60)] for name in request.attributes}
+    frame = pd.DataFrame(names | {"flag": ["0"] * 58 + ["1"] * 2}, dtype="str")
+    frame["flag"] = frame["flag"].astype("category")
+    found = FileTables(frame, request, np.ones(60, dtype=np.bool_)).identifiers
+    assert [one.name for one in found] == ["id"]
