@@ -52,6 +52,7 @@ def answer(view: RecordView) -> tuple[Paragraph, ...]:
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
             _lost_most(view),
             one_grouping(view) or _values_lost(view),
+            _missed(view),
         ),
         "This rests on": (
             f"{rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the assumptions of "
@@ -251,7 +252,27 @@ def usefulness(view: RecordView) -> str | None:
     )
     kept_of_it = f"Information kept: {numbers.percent(kept)}{_weighed(view)}."
     groups = one_grouping(view) or said(_values_lost(view), uneven)
-    return said(_needed_lost(view), kept_of_it, lost, groups, kept_associations(view), _nothing_sensitive(view))
+    return said(
+        _needed_lost(view),
+        kept_of_it,
+        lost,
+        groups,
+        _missed(view),
+        kept_associations(view),
+        _nothing_sensitive(view),
+    )
+
+
+def _missed(view: RecordView) -> str | None:
+    """Sentence on columns of one of whose values many records are left out; None where there are none."""
+    if view.record.utility is None or view.few_suppressed:
+        return None
+    missed = {one.name: one.most_missed for one in view.record.utility.marginals if one.most_missed >= _WORTH_SAYING}
+    if not missed:
+        return None
+    most = sorted(missed, key=lambda name: -missed[name])[:_MOST_NAMED]
+    shares = listed(f"{numbers.percent(missed[name])} of {name}" for name in most)
+    return f"Left out is up to this share of the records of one value: {shares}. Tables that need that value mislead."
 
 
 def _needed_lost(view: RecordView) -> str | None:

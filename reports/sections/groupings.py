@@ -13,7 +13,7 @@ def one_grouping(view: RecordView) -> str | None:
     for field in view.fields(Role.QUASI) if is_alike(view) else ():
         level = max((level for level, records in enumerate(field.records_per_level) if records), default=0)
         whole = not field.levels or field.levels[level] == "as collected"
-        groups = 0 if whole else field.groups_per_level[level]
+        groups = 0 if whole else field.groups_released or field.groups_per_level[level]
         if groups != 1:
             kept.append(f"{field.name} as collected" if whole else f"{field.name} in {numbers.integer(groups)} groups")
     if not kept:
@@ -24,7 +24,7 @@ def one_grouping(view: RecordView) -> str | None:
         if classes and not view.few_suppressed:
             without = (
                 f", but for {plural(classes, 'combination')} of groups that {'is' if classes == 1 else 'are'} left out "
-                "and that left-out.csv, beside the copy, lists"
+                "(left-out.csv, beside the copy, lists those of groups that occur in it)"
             )
     return (
         f"Each column has one grouping, the same for all records: {listed(kept)}. Counts by these groups are those of "
@@ -39,6 +39,12 @@ def gone(view: RecordView) -> list[str]:
         for one in view.fields(Role.QUASI)
         if one.records_per_level and one.groups_per_level[-1] == 1 and not any(one.records_per_level[:-1])
     ]
+
+
+def begins_above(view: RecordView, name: str | None) -> bool:
+    """Whether no value of a quasi-identifier, or of one of them, may leave as collected."""
+    fields = (one for one in view.fields(Role.QUASI) if name in (None, one.name))
+    return any(one.levels[:1] not in ((), ("as collected",)) for one in fields)
 
 
 def is_alike(view: RecordView) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from reports import numbers
 from reports.document import DASH, Block, Paragraph, Table, plural
 from reports.record_view import RecordView
+from reports.sections.groupings import begins_above
 from tasks.assessments.utility.facts import AssociationFact
 from tasks.request.model import Role
 
@@ -13,7 +14,7 @@ _OUTCOMES = 5
 _IN_SENTENCE = 2
 _WORTH_SAYING = 0.05
 """Association as collected from which a sentence has it: below, there is little that a copy could lose."""
-_SCALE = "from 0 for none to 1, as collected → in the copy (–: too many values for the records)"
+_SCALE = "from 0 for none to 1, {} / in the copy (–: too many values for the records)"
 
 
 def associations(view: RecordView) -> Iterator[Block]:
@@ -21,18 +22,19 @@ def associations(view: RecordView) -> Iterator[Block]:
     found = _needed(view)
     if not found:
         return
+    scale = _SCALE.format("at the finest level that may leave" if begins_above(view, None) else "as collected")
     quasi = {one.name for one in view.fields(Role.QUASI)}
     with_outcome = {
         one.attributes: one for one in found if one.attributes[0] in quasi and one.attributes[1] not in quasi
     }
     if with_outcome:
         shown = list(with_outcome.values())
-        yield _with_outcomes(with_outcome)
+        yield _with_outcomes(with_outcome, scale)
     else:
         shown = list(found[:_IN_TABLE])
         most = f"; the {numbers.integer(len(shown))} strongest of {numbers.integer(len(found))}"
         yield Table(
-            f"What analyses will find: associations of the columns that count most, {_SCALE}"
+            f"What analyses will find: associations of the columns that count most, {scale}"
             + most * (len(shown) < len(found)),
             "Columns 46 | Measure 22 | Association 32r",
             [(" and ".join(one.attributes), one.measure, _change(one)) for one in shown],
@@ -41,7 +43,7 @@ def associations(view: RecordView) -> Iterator[Block]:
         yield Paragraph("A figure that rises does so because values are grouped, and is no gain.", "note")
 
 
-def _with_outcomes(found: Mapping[tuple[str, str], AssociationFact]) -> Table:
+def _with_outcomes(found: Mapping[tuple[str, str], AssociationFact], scale: str) -> Table:
     """A row for each column that counts most, a column for each outcome; of many, those that go with most."""
     strongest: dict[str, float] = {}
     for (_, outcome), one in found.items():
@@ -51,7 +53,7 @@ def _with_outcomes(found: Mapping[tuple[str, str], AssociationFact]) -> Table:
     rows = dict.fromkeys(name for name, _ in found)
     others = len(strongest) - len(outcomes)
     title = (
-        f"What analyses will find: associations of the columns that count most with others, {_SCALE}; correlation "
+        f"What analyses will find: associations of the columns that count most with others, {scale}; correlation "
         "ratio where the other is a number, else Cramér's V"
     )
     head = ["Column 30", *(f"{name.replace('|', '/')} {70 // len(outcomes)}r" for name in outcomes)]
@@ -66,7 +68,7 @@ def _with_outcomes(found: Mapping[tuple[str, str], AssociationFact]) -> Table:
 
 
 def _change(one: AssociationFact) -> str:
-    return f"{numbers.fixed_or_dash(one.before, 2)} → {_after(one)}"
+    return f"{numbers.fixed_or_dash(one.before, 2)} / {_after(one)}"
 
 
 def kept_associations(view: RecordView) -> str | None:

@@ -28,7 +28,7 @@ from reports.record_view import RecordView
 from reports.sections import columns
 from reports.sections.answer import information_kept, is_deterred, single_pays_below
 from reports.sections.events import withheld_rows
-from reports.sections.groupings import gone, is_alike, overlapping
+from reports.sections.groupings import begins_above, gone, is_alike, overlapping
 from reports.sections.overview import scope
 from reports.sections.study import associations
 from reports.smallcell import HIDDEN
@@ -184,7 +184,7 @@ def loss(view: RecordView) -> Iterator[Block]:
     if view.record.risk is None:
         yield "No file was made, so that there is none whose information could be compared with that of the data."
         return
-    finest = ", or at the finest level that may leave" if _begins_above(view, None) else ""
+    finest = ", or at the finest level that may leave" if begins_above(view, None) else ""
     yield Table(
         f"Information that the copy keeps (100%: as collected{finest}; 0%: all withheld; all of them: by weight and by "
         "the logarithm of the number of values), and records that keep the value as collected",
@@ -311,15 +311,9 @@ def _most_specific(view: RecordView) -> float:
     return next(one for one in view.risk.game.outcomes if one.chosen).most_specific_share
 
 
-def _begins_above(view: RecordView, name: str | None) -> bool:
-    """Whether no value of a quasi-identifier, or of one of them, may leave as collected."""
-    fields = (one for one in view.fields(Role.QUASI) if name in (None, one.name))
-    return any(one.levels[:1] not in ((), ("as collected",)) for one in fields)
-
-
 def _exact(view: RecordView, name: str | None) -> str:
     """Share of records that keep the value of a quasi-identifier, or of all of them; a dash where none may leave."""
-    if _begins_above(view, name):
+    if begins_above(view, name):
         return DASH
     if name is None:
         return DASH if gone(view) else view.most_specific(_most_specific(view))

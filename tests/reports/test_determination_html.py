@@ -609,11 +609,20 @@ def test_one_grouping_of_all_records_is_told_by_its_groups() -> None:
     assert f"the same for all records: age in {age.groups_per_level[1]} groups." in told
     assert "no-attack-common" not in told
     assert "are those of the file as collected." in told
+    lists = "left-out.csv, beside the copy, lists those of groups that occur in it"
     for without, classes, number in (
         (", without the records left out.", 0, 18),
         (", without the records left out.", 2, 3),
-        (", but for 9 combinations of groups that are left out and that left-out.csv, beside the copy, lists.", 9, 18),
-        (", but for 1 combination of groups that is left out and that left-out.csv, beside the copy, lists.", 1, 18),
+        (
+            f", but for 9 combinations of groups that are left out ({lists}).",
+            9,
+            18,
+        ),
+        (
+            f", but for 1 combination of groups that is left out ({lists}).",
+            1,
+            18,
+        ),
     ):
         fewer = left_out(number, changed, suppressed_classes=classes)
         assert f"are those of the file as collected{without}" in str(usefulness(RecordView(fewer)))

@@ -8,7 +8,7 @@ from reports.record_view import RecordView
 from reports.sections.answer import usefulness
 from reports.sections.study import kept_associations
 from reports.sections.summary import demanded
-from tasks.assessments.utility.facts import AssociationFact
+from tasks.assessments.utility.facts import AssociationFact, MarginalFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Measure, PopulationBasis, Role
 from tests.reports.test_budget_report import BUDGET
@@ -127,7 +127,7 @@ def test_the_associations_of_what_counts_most_with_outcomes_stand_beside_those_a
     utility = record.utility.model_copy(update={"associations": measured})
     changed = records.changed(with_risk(record, game=game), utility=utility)
     told = page(changed, "loss")
-    assert "Column income fnlwgt age 0.30 → 0.28 0.10 → 0.05 race 0.20 → lost – → 0.10" in told
+    assert "Column income fnlwgt age 0.30 / 0.28 0.10 / 0.05 race 0.20 / lost – / 0.10" in told
     assert "A figure that rises" not in told
     assert kept_associations(RecordView(changed)) == (
         "Association, from 0 to 1, of age and income 0.30 as collected, 0.28 in the copy; of race and income 0.20 as "
@@ -139,15 +139,29 @@ def test_the_associations_of_what_counts_most_with_outcomes_stand_beside_those_a
     equal = dict.fromkeys(weights, 1.0)
     alike = records.changed(with_risk(record, game=game.model_copy(update={"weights": equal})), utility=groups)
     assert "of age and sex 0.70 as collected, 0.60 in the copy." in str(kept_associations(RecordView(alike)))
-    assert "age and sex correlation ratio 0.70 → 0.60" in page(alike, "loss")
+    assert "age and sex correlation ratio 0.70 / 0.60" in page(alike, "loss")
     six = tuple(
         AssociationFact(attributes=("age", f"c{number}"), measure="Cramér's V", before=number / 10, after=0.9)
         for number in range(6)
     )
     many = page(records.changed(changed, utility=utility.model_copy(update={"associations": six})), "loss")
     assert "1 other in section E13" in many
-    assert "Column c5 c4 c3 c2 c1 age 0.50 → 0.90" in many
+    assert "Column c5 c4 c3 c2 c1 age 0.50 / 0.90" in many
     assert "A figure that rises does so because values are grouped, and is no gain." in many
+
+
+def test_values_of_which_many_records_are_left_out_are_told_by_their_column() -> None:
+    record = records.approved()
+    assert record.utility is not None
+    marginals = tuple(
+        MarginalFact(name=name, total_variation=0.01, most_missed=missed)
+        for name, missed in (("age", 0.12), ("sex", 0.05), ("zip", 0.5))
+    )
+    uneven = records.changed(record, utility=record.utility.model_copy(update={"marginals": marginals}))
+    shares = "Left out is up to this share of the records of one value: 50% of zip and 12% of age. Tables that"
+    assert shares in page(left_out(30, uneven))
+    assert shares in str(usefulness(RecordView(left_out(30, uneven))))
+    assert "of one value" not in page(left_out(3, uneven)), "so few that a share would tell their number"
 
 
 def test_a_copy_without_a_sensitive_column_says_that_nothing_tests_what_it_tells() -> None:

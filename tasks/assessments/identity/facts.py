@@ -253,6 +253,7 @@ class FieldFact(Fact):
     levels: tuple[str, ...] = Field(default=(), description="Treatment name of each hierarchy level, finest first.")
     groups_per_level: tuple[int, ...] = ()
     records_per_level: tuple[int, ...] = Field(default=(), description="Released records by level of generalization.")
+    groups_released: int | None = Field(default=None, description="Values and groups that released records have.")
     values_lost: int | None = Field(default=None, description="Values that no released record has as collected.")
     information_kept: float | None = Field(default=None, description="1 − loss, between 0 and 1 (quasi-identifiers).")
     treatment: str

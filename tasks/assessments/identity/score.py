@@ -360,6 +360,7 @@ def _generalized(
         ),
         "groups_per_level": tuple(len(labels) for labels in hierarchy.labels),
         "records_per_level": tuple(int(count) for count in per_level),
+        "groups_released": len(np.unique(cells)),
         "values_lost": None
         if finest
         else len(np.setdiff1d(table.data.codes[:, axis], [*cells[levels == 0], hierarchy.missing_leaf])),

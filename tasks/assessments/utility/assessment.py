@@ -138,4 +138,8 @@ def _marginals(candidate: Candidate) -> Iterator[MarginalFact]:
     ):
         before = np.bincount(codes, index.data.counts, hierarchy.n_leaves)
         after = np.bincount(codes[candidate.released], candidate.records, hierarchy.n_leaves)
-        yield MarginalFact(name=name, total_variation=total_variation(before, after))
+        common = before >= max(1, candidate.request.policy.small_cell)
+        missed = 1 - after[common] / before[common]
+        yield MarginalFact(
+            name=name, total_variation=total_variation(before, after), most_missed=float(missed.max(initial=0.0))
+        )

@@ -63,6 +63,10 @@ class MarginalFact(Fact):
 
     name: str
     total_variation: float = Field(description="Share of the records that would have to change value, 0 to 1.")
+    most_missed: float = Field(
+        default=0.0,
+        description="Largest share of a value's records that are left out, where enough have the value to be shown.",
+    )
 
 
 class ClusteringFact(Fact):

@@ -65,6 +65,10 @@ def test_suppressed_records_by_hand(tmp_path: Path) -> None:
     assert (fact.records, fact.suppressed) == (5, 1)
     shifts = {one.name: one.total_variation for one in fact.marginals}
     assert shifts == pytest.approx({"zip": 1 / 10, "age": 1 / 6, "sex": 1 / 10})
+    assert {one.most_missed for one in fact.marginals} == {0.0}, "of values that eleven people have"
+    shown = made(tiny_request(tmp_path, smallest(2), changed("policy", "small_cell", to=1))).measured().fact
+    missed = {one.name: one.most_missed for one in shown.marginals}
+    assert missed == {"zip": pytest.approx(1 / 3), "age": 1, "sex": pytest.approx(1 / 3)}
     losses = {one.name: one.loss for one in fact.attributes}
     assert losses == pytest.approx({"zip": (3 / 2 + 1) / 6, "age": (2 * 3 / 5 + 1) / 6, "sex": 1 / 6})
     assert fact.file.discernibility == 3**2 + 2**2 + 6
