@@ -72,8 +72,12 @@ def decision(view: RecordView) -> Iterator[Block]:
         yield Paragraph(f"The release to {record.recipient.organisation} is blocked by {gates}:", "lead")
     else:
         yield from answer(view)
-        yield Paragraph("Reasons", "label")
-    yield Bullets(record.reasons, "reasons")
+    if blocked or len(record.reasons) > 1:
+        if not blocked:
+            yield Paragraph("Reasons", "label")
+        yield Bullets(record.reasons, "reasons")
+    else:
+        yield from record.reasons
     output = record.dataset.output_sha256
     valid = f"{numbers.day(record.valid_from)} to {numbers.day(record.valid_until)}"
     decided = numbers.minute(record.decided_at)
