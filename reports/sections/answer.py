@@ -134,9 +134,11 @@ def _singled_out(view: RecordView) -> str | None:
     others = [name for name in (fact.known if fact else ()) if name not in view.risk.game.weights]
     if fact is None or not others:
         return f"A few columns that may be known single out {share}; the policy allows {row.asked}."
+    some = "some of " if len(others) > 1 else ""
+    certain = ", and then finds their record for certain" if fact.sampling_fraction >= 1 else ""
     return (
-        f"That counts these columns alone. Whoever also knows some of {named(others)} can single out {share}, by at "
-        f"most {numbers.integer(fact.columns)} columns together; the policy allows {row.asked}."
+        f"That counts these columns alone. Whoever also knows {some}{named(others)} can single out {share}, by at most "
+        f"{numbers.integer(fact.columns)} columns together{certain}; the policy allows {row.asked}."
     )
 
 

@@ -158,7 +158,7 @@ def statement(view: RecordView) -> Iterator[Block]:
         "and not one itself."
     )
     if record.expert:
-        signs = f"The determination is that of {record.expert} and takes effect with the signature below the decision."
+        signs = f"The determination is that of {record.expert}, and takes effect with the signature below the decision."
     if record.decision is Verdict.APPROVED:
         by = "the gates and of the reviewers' votes" if record.reviews else "the gates"
         when = "before the expert signs" if record.expert else "without that signature"

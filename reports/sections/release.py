@@ -313,7 +313,8 @@ def conditions(view: RecordView) -> Iterator[Block]:
     yield Heading("Conditions of the release")
     yield Bullets(
         kept(
-            f"The file goes to {recipient.organisation} and nobody else, for this purpose: {recipient.purpose}",
+            f"The file goes to {recipient.organisation} and nobody else, for this purpose: "
+            f"{recipient.purpose.rstrip('.')}.",
             f"Agreement {recipient.agreement.id} stays in force; it expires on "
             f"{numbers.day(recipient.agreement.expires)}. On expiry the file is destroyed or the agreement renewed.",
             "The recipient makes no attempt to identify anyone, and does not link the file with other data about "
