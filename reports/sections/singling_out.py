@@ -82,7 +82,7 @@ def _population(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
     yield Facts([("Sampling fraction", f"{numbers.percent(fact.sampling_fraction)}, {source}")])
     yield Table(
         "Unique in the file, and estimated to be unique in the population",
-        "By 24 | Unique in the file 12r | Correct match (DIS) 12r | Pitman 9r | Zayatz 9r | SNB 9r | Taken 25r",
+        "By 24 | Unique in the file 12r | Correct match (DIS) 12r | Pitman 9r | Zayatz 9r | SNB 9r | Taken 25",
         [_row(view, one, fact.records, place) for place, one in enumerate(sets)],
     )
     gated = [one for one in (Measure.SINGLED_OUT, Measure.SINGLED_OUT_POPULATION) if one in view.gated]
