@@ -266,15 +266,18 @@ def usefulness(view: RecordView) -> str | None:
 
 
 def _missed(view: RecordView) -> str | None:
-    """Sentence on columns of one of whose values many records are left out; None where there are none."""
+    """Sentence on columns of one of whose values many records are left out; None where there are none.
+
+    Shares are whole per cents: exact ones would tell how few records they are of.
+    """
     if view.record.utility is None or view.few_suppressed:
         return None
     missed = {one.name: one.most_missed for one in view.record.utility.marginals if one.most_missed >= _WORTH_SAYING}
     if not missed:
         return None
     most = sorted(missed, key=lambda name: -missed[name])[:_MOST_NAMED]
-    shares = listed(f"{numbers.percent(missed[name])} of {name}" for name in most)
-    return f"Left out is up to this share of the records of one value: {shares}. Tables that need that value mislead."
+    shares = listed(f"one of {name} lacks {numbers.percent(round(missed[name], 2))}" for name in most)
+    return f"Some values lack many of their records, which are left out: {shares}. Tables that need them mislead."
 
 
 def _needed_lost(view: RecordView) -> str | None:

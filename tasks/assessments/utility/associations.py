@@ -88,14 +88,15 @@ def correlation_ratio(groups: NDArray[np.integer], values: Floats) -> float | No
 
 def _outcomes(candidate: Candidate) -> Iterator[_Outcome]:
     """The sensitive and harmless columns that leave, dates apart."""
-    masked, attributes = candidate.masked, candidate.request.attributes
+    masked, attributes, frame = candidate.masked, candidate.request.attributes, None
     for name in candidate.request.outbound:
         attribute = attributes[name]
         if name in masked.names:
             place = masked.names.index(name)
             yield _Outcome(name, True, masked.original[:, place], masked.masked[candidate.rows, place])
         elif attribute.role in (Role.SENSITIVE, Role.INSENSITIVE) and attribute.type is not ValueType.DATE:
-            values, is_number = _values(candidate.frame[name], may_be_numbers=attribute.type in NUMERIC)
+            frame = candidate.frame if frame is None else frame
+            values, is_number = _values(frame[name], may_be_numbers=attribute.type in NUMERIC)
             yield _Outcome(name, is_number, values, values[candidate.rows])
 
 
