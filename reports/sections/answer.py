@@ -247,7 +247,7 @@ def usefulness(view: RecordView) -> str | None:
     if kept == 1 and lost is None:
         return None
     uneven = (
-        f"Groups of {listed(names)} differ in width from record to record; `method: no-attack-common` gives each "
+        f"Groups of {listed(names)} differ in width from record to record; the method no-attack-common gives each "
         "column one grouping for all."
         if (names := mixed(view))
         else None

@@ -26,7 +26,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from tasks.core.files import opened_arrays
+from tasks.core.files import opened_arrays, packed_arrays
 from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, canonical_cells, levels_of, same_origin_pairs
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.microdata.hierarchy import Codes
@@ -80,9 +80,7 @@ class Roster:
 
     def written(self) -> str:
         """The roster as text."""
-        content = BytesIO()
-        np.savez_compressed(content, **vars(self))
-        return base64.b64encode(content.getvalue()).decode("ascii")
+        return base64.b64encode(packed_arrays(vars(self))).decode("ascii")
 
     @classmethod
     def read(cls, text: str) -> Self:

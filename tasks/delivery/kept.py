@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import unreadable_intermediate
-from tasks.core.files import opened_arrays
+from tasks.core.files import opened_arrays, packed_arrays
 from tasks.core.seed import derive_seed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decoys.vault import Vault
@@ -151,7 +151,7 @@ def names_of(ids: pd.Series, key_file: Path) -> Names:
 
 def packed(kept: Kept) -> dict[str, bytes | memoryview]:
     """The kept data as files in memory, without pickled objects."""
-    generalization, rule = io.BytesIO(), io.BytesIO()
+    generalization = io.BytesIO()
     save_generalization(kept.generalization, generalization)
     labels = {name: hierarchy.labels for name, hierarchy in kept.hierarchies.items()}
     arrays: dict[str, Any] = {
@@ -167,11 +167,10 @@ def packed(kept: Kept) -> dict[str, bytes | memoryview]:
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(kept.hierarchies.values())},
         **{f"grouped_{axis}": positions for axis, positions in enumerate(kept.grouped)},
     }
-    np.savez_compressed(rule, allow_pickle=False, **arrays)
     members: dict[str, bytes | memoryview] = {
         _REQUEST: kept.request,
         _GENERALIZATION: generalization.getbuffer(),
-        _RULE: rule.getbuffer(),
+        _RULE: packed_arrays(arrays),
     }
     return members if kept.clear is None else {**members, _CLEAR: kept.clear}
 

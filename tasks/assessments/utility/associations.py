@@ -76,7 +76,7 @@ def correlation_ratio(groups: NDArray[np.integer], values: Floats) -> float | No
     √max(0, 1 − (1 − η²)(n − 1)/(n − g)) of g groups, η² the share of the number's variance that lies between the means
     of the groups. Without the correction a file of many groups would seem to lose association when they are merged.
     """
-    found, group = np.unique(groups, return_inverse=True)
+    group, found = pd.factorize(groups)
     n, n_groups = len(values), len(found)
     if n_groups < 2 or n < FEWEST_A_VALUE * n_groups or not varies(values):
         return None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.assessments.utility.facts import AssociationFact, NumericChangeFact
@@ -144,11 +145,11 @@ def cramers_v(first: ArrayLike, second: ArrayLike, counts: ArrayLike) -> float |
     the number of values alone: a generalized file, which has fewer, would seem to lose association that never was.
     """
     weights = np.asarray(counts)
-    (values, rows), (others, columns) = (np.unique(codes, return_inverse=True) for codes in (first, second))
+    (rows, values), (columns, others) = (pd.factorize(np.asarray(codes)) for codes in (first, second))
     n, n_rows, n_columns = float(weights.sum()), len(values), len(others)
     if min(n_rows, n_columns) < 2 or n < FEWEST_A_VALUE * max(n_rows, n_columns):
         return None
-    cells, cell = np.unique(rows * n_columns + columns, return_inverse=True)
+    cell, cells = pd.factorize(rows * n_columns + columns)
     observed, in_row, in_column = (np.bincount(of, weights=weights) for of in (cell, rows, columns))
     phi2 = float((observed**2 / in_row[cells // n_columns] / in_column[cells % n_columns]).sum()) - 1
     extra_rows, extra_columns = n_rows - 1, n_columns - 1
