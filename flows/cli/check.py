@@ -14,7 +14,7 @@ import typer
 from flows.cli.defaults import explained_defaults
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, answer, console, table
+from flows.cli.output import ExitCode, answer, as_json, console, table
 from flows.cli.randomness import generator_of_its_own
 from flows.policies import PolicyShelf
 from flows.workspace import Workspace, nearest_workspace
@@ -95,7 +95,6 @@ def check(
             "--explain", help="Also show group sizes by level, and every default that the request does not state."
         ),
     ] = False,
-    as_json: JsonOption = False,
 ) -> int:
     """Validate a request and its data; release nothing and write nothing.
 
@@ -141,8 +140,8 @@ def check(
         levels = shown_levels(sizes, few, of_people=bool(loaded.population.path or loaded.dataset.person))
     code = ExitCode.APPROVED if checked.passed else ExitCode.BLOCKED
     shown = chain(checked.shown(), levels, explained_defaults(defaults))
-    answer(document, shown, as_json=as_json, code=code, notes=checked.notes)
-    if checked.passed and not as_json:
+    answer(document, shown, code=code, notes=checked.notes)
+    if checked.passed and not as_json.get():
         console.print(f"\nNext: run `{_release(request, root or [], workspace)}`.", soft_wrap=True)
     return code
 

@@ -19,7 +19,7 @@ _STATES = {
 }
 
 
-def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path], *, as_json: bool) -> ExitCode:
+def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path]) -> ExitCode:
     """Make a dry run of a request and show what would be decided; the exit code that its release would have."""
     with dry_run(request, workspace, roots, any_policy=True) as made:
         records, begun = made.recalled.records, made.workspace.root == workspace.resolve()
@@ -38,7 +38,7 @@ def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path], *, as_j
     }
     code = exit_code([_STATES[record.decision] for record in records])
     lines = _lines(records, request, roots, begun=begun)
-    return answer(document, lines, as_json=as_json, notes=made.notes, code=code)
+    return answer(document, lines, notes=made.notes, code=code)
 
 
 def _lines(records: Sequence[DecisionRecord], request: Path, roots: Sequence[Path], *, begun: bool) -> Iterator[Block]:
