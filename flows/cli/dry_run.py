@@ -9,14 +9,8 @@ from flows.cli.output import ExitCode, answer, outcome
 from flows.cli.released import decision_lines, exit_code, gate_documents
 from flows.dry_run import dry_run
 from reports.document import Block
-from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.record import DecisionRecord
 from tasks.decision.states import State
-
-_STATES = {
-    Verdict.APPROVED: State.APPROVED,
-    Verdict.AWAITING_REVIEW: State.AWAITING_REVIEW,
-    Verdict.BLOCKED: State.BLOCKED,
-}
 
 
 def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path]) -> ExitCode:
@@ -36,7 +30,7 @@ def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path]) -> Exit
             for record in records
         ],
     }
-    code = exit_code([_STATES[record.decision] for record in records])
+    code = exit_code([State(record.decision.value) for record in records])
     lines = _lines(records, request, roots, begun=begun)
     return answer(document, lines, notes=made.notes, code=code)
 

@@ -11,9 +11,9 @@ from fastapi.responses import Response
 
 from flows.actor import acting_as
 from flows.cases import ReleaseAction
-from flows.commenting import comment
 from flows.overruling import override_gates, reopen
 from flows.reassessment_records import named_record
+from flows.reviewing import comment
 from flows.web.authentication import PostedForm
 from flows.web.jobs import JobKind
 from flows.web.releases import CurrentRelease, ShownRelease, job_of

@@ -21,6 +21,7 @@ from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.evidence import IndexedRelease
 from flows.web.jobs import Job, JobKind
 from flows.web.site import Visitor, fields, log, not_allowed, not_found, number_of, query, see_other, sentence
+from reports.document import plural
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.audit.history import text
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
@@ -83,9 +84,9 @@ class BoardRow:
         if one.awaits:
             told = [f"{len(one.voted)} of {kept.reviews_required} votes cast"]
         if current.days_late:
-            told.append(f"re-assessment {_days(current.days_late)} late")
+            told.append(f"re-assessment {plural(current.days_late, 'day')} late")
         if LAPSING in current.alarms and current.days_left is not None:
-            told.append(f"{_days(current.days_left)} left")
+            told.append(f"{plural(current.days_left, 'day')} left")
         return cls(
             place=f"/releases/{one.release_id}/{one.recipient}",
             id=one.release_id,
@@ -145,10 +146,6 @@ def _record(one: IndexedRelease, current: CurrentCase) -> str:
     return f"/releases/{one.release_id}/{one.recipient}/reassessments/{again.sequence}"
 
 
-def _days(number: int) -> str:
-    return f"{number:,} day{'' if number == 1 else 's'}"
-
-
 _FILTERS: Mapping[str, tuple[str, Callable[[BoardRow], Iterable[str]]]] = {
     "purpose": ("Purpose", lambda row: row.purposes),
     "agreement": ("Agreement", lambda row: row.agreements),
@@ -187,7 +184,8 @@ def board(visitor: CurrentVisitor) -> Response:
     show, sought = asked.get("show", ""), asked.get("q", "").strip()[:100]
     chosen = {name: asked.get(name, "")[:_LONGEST] for name in _FILTERS}
     rows = board_rows(visitor)
-    mine = [row for row in rows if visitor.has(Duty.REVIEWER) and _needs_vote(row, visitor)]
+    name, votes = visitor.account.name, visitor.has(Duty.REVIEWER)
+    mine = [row for row in rows if votes and row.release is not None and row.release.needs_vote_of(name)]
     waiting = [row for row in rows if row.release is not None and row.release.awaits]
     acting = [row for row in rows if row.asks_for_action]
     counts = Counter(word for row in rows for word in (row.state, *row.alarms))
@@ -210,7 +208,7 @@ def board(visitor: CurrentVisitor) -> Response:
         before=query(asked, page=str(page - 1)),
         after=query(asked, page=str(page + 1)),
         show=show if show in {"mine", "waiting", "all", *_STATES} else "acting",
-        votes=visitor.has(Duty.REVIEWER),
+        votes=votes,
         sought=sought,
         mine=mine,
         waiting=waiting,
@@ -225,10 +223,6 @@ def board(visitor: CurrentVisitor) -> Response:
         ],
         narrowed=bool(sought or any(chosen.values())),
     )
-
-
-def _needs_vote(row: BoardRow, visitor: Visitor) -> bool:
-    return row.release is not None and row.release.needs_vote_of(visitor.account.name)
 
 
 @dataclass(frozen=True)
