@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Request
@@ -22,7 +23,6 @@ from starlette.types import Scope
 
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
-from flows.board import RequestBoard
 from flows.studio.studio import Studio
 from flows.web import (
     account_pages,
@@ -47,6 +47,9 @@ from reports.templating import TEMPLATES
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.core.guard import place_of
 from tasks.service.settings import DEFAULTS, PageSettings
+
+if TYPE_CHECKING:
+    from flows.service.board import QueuedRequests
 
 PAGES = (
     *("/sign-in", "/sign-out", "/open", "/account", "/people", "/library"),
@@ -101,7 +104,7 @@ class Writing:
 class ServedQueue:
     """Objects of the service that its pages use."""
 
-    requests: RequestBoard
+    requests: "QueuedRequests"
     terms: JobTerms
     """Places of the policy and files that jobs of the pages use."""
 
