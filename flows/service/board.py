@@ -46,6 +46,13 @@ class QueuedRequests:
         self._clock = clock
         self._asked = lru_cache(_KEPT)(self._read)
 
+    @property
+    def terms(self) -> JobTerms:
+        """Policy of today and folders of requests for the page's jobs: those of the scheduled re-assessment."""
+        service = self._service
+        policy = service.settings.reassessment.policy
+        return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
+
     def all(self) -> list[BoardRequest]:
         """All without a decision, the latest first. Raises WorkspaceError if the queue cannot be read."""
         self._queue.prepare()
@@ -160,12 +167,6 @@ class QueuedRequests:
             BoardRecipient(one.id, one.organisation, one.purpose, one.agreement.id) for one in request.recipients
         )
         return _Asked(request.title, request.requested_by, recipients)
-
-
-def job_terms(service: Service) -> JobTerms:
-    """Policy of today and folders of requests for the page's jobs: those of the scheduled re-assessment."""
-    policy = service.settings.reassessment.policy
-    return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
 
 
 def _not_under_way(entry: QueuedRequest | None, got: str = "") -> BadInput:

@@ -100,15 +100,6 @@ class Writing:
     """The way in without a password."""
 
 
-@dataclass(frozen=True)
-class ServedQueue:
-    """Objects of the service that its pages use."""
-
-    requests: "QueuedRequests"
-    terms: JobTerms
-    """Places of the policy and files that jobs of the pages use."""
-
-
 def create_app(
     workspace: Path,
     *,
@@ -117,7 +108,7 @@ def create_app(
     routers: Sequence[APIRouter] = (),
     writing: Writing | None = None,
     outages: Callable[[], Sequence[str]] = tuple,
-    queue: ServedQueue | None = None,
+    queue: "QueuedRequests | None" = None,
 ) -> FastAPI:
     """The reviewer's page over one workspace.
 
@@ -143,7 +134,7 @@ def create_app(
         door=None if writing is None else writing.door,
         has_studio=writing is not None,
         outages=outages,
-        requests=None if queue is None else queue.requests,
+        requests=queue,
     )
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
