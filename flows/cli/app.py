@@ -75,8 +75,9 @@ class _Commands(TyperGroup):
         return name, None if name is None else _imported(ctx, name), rest
 
 
-def _print_json(wanted: bool) -> None:
-    as_json.set(wanted)
+def _print_json(context: typer.Context, wanted: bool) -> None:
+    before = as_json.set(wanted)
+    context.call_on_close(lambda: as_json.reset(before))
 
 
 def _no_answer(
