@@ -1,14 +1,10 @@
-"""Requests without a decision, as a board shows them and as people act on them; the service's queue provides them.
+"""Requests without a decision, as a board shows them; the service's queue provides them, where a service runs."""
 
-A page knows no queue: it works with whatever has these methods, or with none where no service runs.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
 
 from tasks.core.people import all_hands
 from tasks.ledger.entry import Entry, Event
@@ -136,33 +132,3 @@ def ended_undecided(entries: Iterable[Entry]) -> tuple[BoardRequest, ...]:
                 roots=(),
             )
     return tuple(one for name, one in found.items() if name not in decided)
-
-
-class RequestBoard(Protocol):
-    """The requests without a decision."""
-
-    def all(self) -> Sequence[BoardRequest]:
-        """All of them, the latest first. Raises WorkspaceError if the queue cannot be read."""
-        ...
-
-    def get(self, name: str) -> BoardRequest | None:
-        """One of them by its id; None where there is none."""
-        ...
-
-    def hand_ins(self, name: str) -> Sequence[HandIn]:
-        """Everybody who has handed a request in, also one that was decided; nobody where there is none."""
-        ...
-
-    def cancel(self, name: str, by: str, reason: str) -> BoardState:
-        """Cancel a request under way; one that runs ends before its next stage.
-
-        Raises BadInput if it is not under way, or the reason cannot be kept.
-        """
-        ...
-
-    def retry(self, name: str, by: str) -> str:
-        """Submit an ended request again as it was received, or end the pause before its next attempt; returns its id.
-
-        Raises BadInput if its document was not kept; WorkspaceError if the queue is full.
-        """
-        ...

@@ -11,10 +11,10 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from flows.policies import version_in_name
+from flows.policies import enrolled_bytes, version_in_name
 from flows.temporary import held_folder
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, TamperingFound
+from tasks.core.errors import BadInput
 from tasks.core.files import write_whole
 from tasks.ledger.enrolment import EnrolledText
 from tasks.request.document import NotYaml, read_document
@@ -102,20 +102,7 @@ def keep_text(workspace: Workspace, text: LibraryText) -> None:
 
 def read_text(workspace: Workspace, item: EnrolledText) -> bytes:
     """Bytes of an enrolled text; TamperingFound if they are not those that were enrolled."""
-    path = text_file(workspace, item)
-    try:
-        content = path.read_bytes()
-    except OSError:
-        content = b""
-    if hashlib.sha256(content).hexdigest() != item.sha256:
-        raise TamperingFound(
-            f"the file of a {item.kind} is not the one that was enrolled",
-            where=str(path),
-            expected="the text of the enrolled SHA-256",
-            got="another text" if content else "no text",
-            fix="restore it from a backup, and find out who changed it",
-        )
-    return content
+    return enrolled_bytes(text_file(workspace, item), item, lambda content: hashlib.sha256(content).hexdigest(), "text")
 
 
 def _unusable(text: LibraryText, expected: str, got: str) -> BadInput:

@@ -5,7 +5,7 @@ YAML includes.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from tasks.core.files import write_whole
 from tasks.request.policy import Policy
 
 if TYPE_CHECKING:
-    from tasks.ledger.enrolment import EnrolledPolicy
+    from tasks.ledger.enrolment import EnrolledPolicy, EnrolledText
 
 _LONGEST_NAME = 120
 
@@ -62,20 +62,29 @@ class PolicyShelf:
 def policy_text(workspace: Workspace, enrolled: "EnrolledPolicy") -> str:
     """The stored text of an enrolled policy; TamperingFound if it is not the policy that was enrolled."""
     path = policy_file(workspace, enrolled.id, enrolled.version)
+    return enrolled_bytes(
+        path, enrolled, lambda content: digest(Policy.model_validate_json(content, strict=True)), "policy"
+    ).decode()
+
+
+def enrolled_bytes(
+    path: Path, item: "EnrolledPolicy | EnrolledText", digest_of: Callable[[bytes], str], what: str
+) -> bytes:
+    """Bytes of an enrolled text; TamperingFound if they are not those that were enrolled."""
     try:
         content = path.read_bytes()
-        found = digest(Policy.model_validate_json(content, strict=True))
+        found = digest_of(content)
     except (OSError, ValidationError):
         content, found = b"", ""
-    if found != enrolled.sha256:
+    if found != item.sha256:
         raise TamperingFound(
-            "the file of a policy is not the one that was enrolled",
+            f"the file of a {item.kind} is not the one that was enrolled",
             where=str(path),
-            expected="the policy of the enrolled SHA-256",
-            got="another policy" if found else "no policy",
+            expected=f"the {what} of the enrolled SHA-256",
+            got=f"another {what}" if found else f"no {what}",
             fix="restore it from a backup, and find out who changed it",
         )
-    return content.decode()
+    return content
 
 
 def policy_file(workspace: Workspace, policy_id: str, version: str) -> Path:

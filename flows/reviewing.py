@@ -1,4 +1,4 @@
-"""Reviews: votes that stay sealed until all are in, and the delivery that follows if all approve.
+"""Reviews: votes that stay sealed until all are in, the delivery that follows if all approve, and comments.
 
 The steps of one vote:
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from flows.actor import Clock, utc_now
+from flows.actor import Clock, actor, utc_now
 from flows.cases import (
     OpenRelease,
     ReleaseAction,
@@ -260,3 +260,24 @@ def _reviews(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot])
         for entry in release.ledger.entries(release_id=release.release_id, recipient=case.recipient, event=Event.VOTED)
     }
     return tuple(review_of(ballot, cast.get(ballot.commitment, release.now)) for ballot in ballots)
+
+
+def comment(action: ReleaseAction) -> None:
+    """Record a comment, the reason of the action, on one recipient's release; its state does not change.
+
+    Raises BadInput if the person is not enrolled, neither login nor key is theirs, or the comment cannot be kept;
+    TamperingFound if bundle or ledger is not as recorded.
+    """
+    text = checked_reason(action.reason)
+    with action.opened("comment") as release:
+        case = release.case(action.recipient)
+        person, signer = action.authorized(release, WorkflowRole.REQUESTER, WorkflowRole.REVIEWER, WorkflowRole.OFFICER)
+        release.ledger.append(
+            Event.COMMENTED,
+            release_id=release.release_id,
+            recipient=case.recipient,
+            actor=actor(),
+            body=bodies.commented(person.name, person.id, text),
+            at=release.now,
+            signer=signer,
+        )

@@ -229,9 +229,9 @@ def line_key(text: str, *marks: Line | Dots) -> Key:
     return Key(text, own)
 
 
-def box_key(text: str, fill: str, edge: str = "") -> Key:
+def box_key(text: str, fill: str) -> Key:
     """An entry for a filled area."""
-    return Key(text, (Box((0, 1), (0, 1), fill, edge),))
+    return Key(text, (Box((0, 1), (0, 1), fill),))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Two releases side by side: terms, columns, gates and risks, with what differs marked."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from reports import numbers
 from reports.document import DASH, Row, Table, strong
@@ -12,17 +11,9 @@ from tasks.decision.record import DecisionRecord
 _HEAD = "{} 34 | {} 29 | {} 29 | Differs 8"
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One of the two."""
-
-    record: DecisionRecord
-    view: RecordView
-
-
 def compared(one: DecisionRecord, other: DecisionRecord) -> tuple[Table, ...]:
     """Tables of what the two have; the second is the one that is looked at."""
-    sides = _Side(one, RecordView(one)), _Side(other, RecordView(other))
+    sides = RecordView(one), RecordView(other)
     names = tuple(f"{numbers.short(side.record.release_id)}, {numbers.day(side.record.decided_at)}" for side in sides)
     parts = (
         ("Terms", "Term", _terms),
@@ -46,7 +37,7 @@ def _rows(found: Sequence[dict[str, str]]) -> list[Row]:
     return rows
 
 
-def _terms(side: _Side) -> Iterable[tuple[str, str]]:
+def _terms(side: RecordView) -> Iterable[tuple[str, str]]:
     record, recipient = side.record, side.record.recipient
     yield "Title", record.title
     yield "Recipient", f"{recipient.organisation} ({recipient.id})"
@@ -70,23 +61,23 @@ def _terms(side: _Side) -> Iterable[tuple[str, str]]:
     yield "Source file, SHA-256", numbers.short(record.dataset.source_sha256)
     yield "Population", numbers.integer(record.population.people)
     yield "Method", DASH if record.risk is None else method_text(record.risk.game.method).title
-    yield "Masked", ", ".join(side.view.masked) or DASH
+    yield "Masked", ", ".join(side.masked) or DASH
 
 
-def _columns(side: _Side) -> Iterator[tuple[str, str]]:
+def _columns(side: RecordView) -> Iterator[tuple[str, str]]:
     for field in side.record.fields:
         leaves = treatment_text(field.treatment)
         yield field.name, f"{field.role}: {leaves}"
 
 
-def _gates(side: _Side) -> Iterator[tuple[str, str]]:
-    for row in side.view.gates:
+def _gates(side: RecordView) -> Iterator[tuple[str, str]]:
+    for row in side.gates:
         outcome = "overridden" if row.gate.overridden else "passed" if row.gate.passed else "failed"
         yield row.gate.heading, f"{row.measured}; {row.asked}; {outcome}"
 
 
-def _risks(side: _Side) -> Iterator[tuple[str, str]]:
-    risk, view = side.record.risk, side.view
+def _risks(side: RecordView) -> Iterator[tuple[str, str]]:
+    risk = side.record.risk
     if risk is None:
         return
     after = risk.residual
@@ -95,7 +86,7 @@ def _risks(side: _Side) -> Iterator[tuple[str, str]]:
         yield f"Mean, {who}", numbers.risk(figure.mean)
         yield (
             f"Records above the threshold, {who}",
-            view.cells.share(figure.over_threshold / figure.records, figure.records),
+            side.cells.share(figure.over_threshold / figure.records, figure.records),
         )
     yield "Highest, informed recipient", numbers.risk(risk.transparent.maximum_risk)
     yield "Expected re-identifications", numbers.amount(risk.transparent.expected_reidentifications)

@@ -120,7 +120,7 @@ class VerdictBox:
     kind: ClassVar = "verdict"
     sign: str
     words: str
-    css: Literal["approved", "awaiting", "blocked"]
+    css: Literal["approved", "awaiting", "blocked", "over"]
     meaning: str
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from reports import numbers
 from reports.document import DASH, kept, listed, named
@@ -19,7 +20,7 @@ from tasks.assessments.sequential.facts import SequentialFact
 from tasks.assessments.singling_out.facts import SinglingOutFact
 from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import StageFailed
-from tasks.core.fact import Interval
+from tasks.core.fact import Fact, Interval
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.measures import RecordCounts, is_told_as_bound, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -27,6 +28,7 @@ from tasks.masking.facts import MaskingFact
 from tasks.request.model import Measure, PopulationBasis, Role
 
 _ROUNDING = 1e-9
+_Fact = TypeVar("_Fact", bound=Fact)
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,16 @@ class FileView:
         return self.cells.mean(value, self.rows_in, self.released, whole=whole, written=written)
 
 
+def _further(name: str, kind: type[_Fact]) -> "cached_property[_Fact | None]":
+    """What an assessment found beside the risk; None where it does not apply, or its stage did not finish."""
+
+    def fact(view: "RecordView") -> _Fact | None:
+        found = view.record.further.get(name)
+        return None if found is None else kind.model_validate(found)
+
+    return cached_property(fact)
+
+
 class RecordView(FileView):
     """A record with what follows from it."""
 
@@ -157,11 +169,8 @@ class RecordView(FileView):
         """Record linkage; None where the stage did not finish."""
         return self.record.risk.linkage if self.record.risk else None
 
-    @cached_property
-    def columns(self) -> ColumnsFact | None:
-        """Places of the released columns in the attack; None where the stage did not finish."""
-        fact = self.record.further.get("columns")
-        return None if fact is None else ColumnsFact.model_validate(fact)
+    columns = _further("columns", ColumnsFact)
+    """Places of the released columns in the attack; None where the stage did not finish."""
 
     @property
     def excused(self) -> tuple[ColumnFact, ...]:
@@ -187,29 +196,17 @@ class RecordView(FileView):
         worst = max(found, key=lambda one: one.figure, default=None)
         return worst if worst and worst.figure > figure * (1 + _ROUNDING) else None
 
-    @cached_property
-    def singling_out(self) -> SinglingOutFact | None:
-        """Records that a few columns single out; None where the stage did not finish."""
-        fact = self.record.further.get("singling_out")
-        return None if fact is None else SinglingOutFact.model_validate(fact)
+    singling_out = _further("singling_out", SinglingOutFact)
+    """Records that a few columns single out; None where the stage did not finish."""
 
-    @cached_property
-    def attribute(self) -> AttributeFact | None:
-        """Values that classes disclose; None where the stage did not finish."""
-        fact = self.record.further.get("attribute")
-        return None if fact is None else AttributeFact.model_validate(fact)
+    attribute = _further("attribute", AttributeFact)
+    """Values that classes disclose; None where the stage did not finish."""
 
-    @cached_property
-    def events(self) -> EventsFact | None:
-        """Rows of people who can have several; None where each row is a record, or the stage did not finish."""
-        fact = self.record.further.get("events")
-        return None if fact is None else EventsFact.model_validate(fact)
+    events = _further("events", EventsFact)
+    """Rows of people who can have several; None where each row is a record, or the stage did not finish."""
 
-    @cached_property
-    def dates(self) -> DatesFact | None:
-        """People whom known dates find; None where no date is shifted or relative, or the stage did not finish."""
-        fact = self.record.further.get("dates")
-        return None if fact is None else DatesFact.model_validate(fact)
+    dates = _further("dates", DatesFact)
+    """People whom known dates find; None where no date is shifted or relative, or the stage did not finish."""
 
     @property
     def dated(self) -> tuple[str, ...]:
@@ -221,11 +218,8 @@ class RecordView(FileView):
         """Whether the release needed a measurement of shifted or relative dates, finished or not."""
         return self.dates is not None or any(one.stage == STAGE for one in self.record.not_assessed)
 
-    @cached_property
-    def text(self) -> TextFact | None:
-        """Free text that leaves; None where there is none, or the stage did not finish."""
-        fact = self.record.further.get("text")
-        return None if fact is None else TextFact.model_validate(fact)
+    text = _further("text", TextFact)
+    """Free text that leaves; None where there is none, or the stage did not finish."""
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:

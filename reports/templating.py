@@ -30,6 +30,7 @@ def environment(cells: SmallCellRule) -> Environment:
     )
     filters: dict[str, Callable[..., Any]] = {
         "integer": numbers.integer,
+        "percent": numbers.percent,
         "plain": numbers.plain,
         "risk": numbers.risk,
         "day": numbers.day,

@@ -7,7 +7,7 @@ import typer
 
 from flows.accounts import Account, Accounts, Duty
 from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, WorkspaceOption, asked
-from flows.cli.output import JsonOption, answer, outcome, table
+from flows.cli.output import answer, outcome, table
 from flows.ledger import open_ledger
 from flows.persons import account_holder
 from flows.workspace import Workspace, open_workspace
@@ -33,7 +33,6 @@ def add(
         bool,
         typer.Option("--by-proxy", help="Sign in through the proxy that the service trusts alone, without a password."),
     ] = False,
-    as_json: JsonOption = False,
 ) -> int:
     """Make an account of the reviewer's page.
 
@@ -45,45 +44,43 @@ def add(
     with open_ledger(place, create=True) as ledger:
         holder = account_holder(Directory.of(ledger), person, login)
     added = Accounts(place).add(login, holder, role, None if by_proxy else _password())
-    return _report("added", added, as_json=as_json)
+    return _report("added", added)
 
 
 @account.command()
 @guarded("account")
-def password(
-    login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False
-) -> int:
+def password(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """Set another password for an account, from a prompt or standard input. Its sessions end."""
     accounts = Accounts(Workspace(workspace.resolve()))
-    return _report("changed", accounts.set_password(login, _password()), as_json=as_json)
+    return _report("changed", accounts.set_password(login, _password()))
 
 
 @account.command()
 @guarded("account")
-def reset(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+def reset(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """Remove the second factor of an account whose holder has lost the device. Its sessions end.
 
     Check who is asking: from then on the password alone signs in, until they set up another device.
     """
-    return _report("reset", Accounts(Workspace(workspace.resolve())).remove_second_factor(login), as_json=as_json)
+    return _report("reset", Accounts(Workspace(workspace.resolve())).remove_second_factor(login))
 
 
 @account.command()
 @guarded("account")
-def remove(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+def remove(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """Remove an account. Its sessions end; what the person has signed in the ledger stays."""
-    return _report("removed", Accounts(Workspace(workspace.resolve())).remove(login), as_json=as_json)
+    return _report("removed", Accounts(Workspace(workspace.resolve())).remove(login))
 
 
 @account.command("list")
 @guarded("account")
-def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """List the accounts."""
     accounts = Accounts(Workspace(workspace.resolve())).all()
     rows = ((one.login, one.name, ", ".join(sorted(one.duties)), one.way_in, f"{one.since:%F}") for one in accounts)
     shown = table("", ("login", "name", "roles", "signs in by", "since"), rows)
     document = {"accounts": [_document(one) for one in accounts]}
-    return answer(document, shown if accounts else ["there are no accounts"], as_json=as_json)
+    return answer(document, shown if accounts else ["there are no accounts"])
 
 
 def _password() -> str:
@@ -104,9 +101,9 @@ def _password_from_input() -> str:
     return line
 
 
-def _report(verb: str, one: Account, *, as_json: bool) -> int:
+def _report(verb: str, one: Account) -> int:
     line = outcome(verb, f": {one.login}, {one.name} ({', '.join(sorted(one.duties))})")
-    return answer(_document(one), [line], as_json=as_json)
+    return answer(_document(one), [line])
 
 
 def _document(one: Account) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from flows.cli.output import ExitCode, show_error
+from flows.cli.output import ExitCode, as_json, show_error
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
@@ -53,6 +53,8 @@ A command is the function, or the group, of its name in the module of its name.
 
 _MODULES = {"override": "revoke"}
 """Modules of commands that share one."""
+_WITHOUT_JSON = frozenset({"serve", "studio", "text"})
+"""Commands without an answer that a program could read."""
 _MARKUP: Final = "markdown"  # folds paragraphs to the width of the terminal
 
 
@@ -73,6 +75,17 @@ class _Commands(TyperGroup):
         return name, None if name is None else _imported(ctx, name), rest
 
 
+def _print_json(context: typer.Context, wanted: bool) -> None:
+    before = as_json.set(wanted)
+    context.call_on_close(lambda: as_json.reset(before))
+
+
+def _no_answer(
+    *, _: bool = typer.Option(False, "--json", callback=_print_json, help="Print one JSON document instead of text.")
+) -> None:
+    """Has the option of every command that prints an answer."""
+
+
 def _imported(ctx: Any, name: str) -> Any:
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=_MARKUP)
     command = getattr(import_module(f"flows.cli.{_MODULES.get(name, name)}"), name)
@@ -80,8 +93,15 @@ def _imported(ctx: Any, name: str) -> Any:
         alone.add_typer(command, name=name)
     else:
         alone.command(name)(command)
-    made = typer.main.get_command(alone)
-    return made.get_command(ctx, name) if isinstance(made, TyperGroup) else made
+    made: Any = typer.main.get_command(alone)
+    found: Any = made.get_command(ctx, name) if isinstance(made, TyperGroup) else made
+    of_option = typer.Typer(add_completion=False)
+    of_option.command()(_no_answer)
+    (option,) = typer.main.get_command(of_option).params
+    option.expose_value = False
+    for one in found.commands.values() if isinstance(found, TyperGroup) else [found]:
+        one.params += [] if one.name in _WITHOUT_JSON else [option]
+    return found
 
 
 app = typer.Typer(
@@ -116,7 +136,7 @@ def main() -> None:
     gc.set_threshold(*_COLLECTOR)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # more threads wait for each other longer than they work
         os.environ.setdefault(name, "1")
-    as_json = "--json" in sys.argv
+    as_json.set("--json" in sys.argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal does not know is written as its code and does not end the command.
@@ -126,7 +146,7 @@ def main() -> None:
             result = app(standalone_mode=False)
         code = result if isinstance(result, int) else 0
     except ReleasegateError as error:
-        show_error(error, as_json=as_json)
+        show_error(error)
         code = error.exit_code
     except TyperException as error:
         if error.format_message():  # empty where the help was shown because no command was given
@@ -135,7 +155,7 @@ def main() -> None:
                 expected="a command with the arguments and options that it has",
                 fix="see releasegate --help, or --help after a command",
             )
-            show_error(misuse, as_json=as_json)
+            show_error(misuse)
         code = ExitCode.BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         code = _INTERRUPTED
@@ -147,7 +167,7 @@ def main() -> None:
             got=type(error).__name__,
             fix="run the command again, and report this message if it comes back",
         )
-        show_error(failure, as_json=as_json)
+        show_error(failure)
         code = ExitCode.INTERNAL
     gc.freeze()  # the interpreter need not search a million objects for cycles as it ends
     sys.exit(int(code))

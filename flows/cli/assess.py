@@ -26,7 +26,7 @@ from flows.cli.options import (
     WorkspaceOption,
     check_recipient,
 )
-from flows.cli.output import Blocks, JsonOption, answer, noted
+from flows.cli.output import Blocks, answer, noted
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from flows.policies import PolicyShelf
 from reports.document import Block, Heading, Paragraph, findings
@@ -133,7 +133,6 @@ def assess(
         bool,
         typer.Option("--write", help="With --levels: state the choice in the request that pays most over all copies."),
     ] = False,
-    as_json: JsonOption = False,
 ) -> int:
     """Assess one method alone and release nothing.
 
@@ -218,7 +217,7 @@ def assess(
         if method is AssessedMethod.GAME and algorithm is None and record is None:
             blocks += policy_legend()
     named = {} if algorithm is None else {"algorithm": algorithm}
-    return answer({"method": method.value, **named, **document}, _spaced(blocks), as_json=as_json)
+    return answer({"method": method.value, **named, **document}, _spaced(blocks))
 
 
 def _spaced(blocks: Blocks) -> Iterator[Block]:

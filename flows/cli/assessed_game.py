@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from flows.cli.output import figure, seconds, table
 from reports import numbers
-from reports.document import DASH, Block, Paragraph, lines
+from reports.document import DASH, Block, Paragraph, lines, plural
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
 from tasks.assessments.identity.record_game import FACTORS, RecordGame, RecordStrategy
@@ -221,7 +221,7 @@ _RECORD_NOTE = (
 def record_tables(recipient: str, game: RecordGame, top: int) -> Iterator[Block]:
     """The best strategies and the one that is released, then the best strategy at multiples of V and L."""
     shown = [place for place, one in enumerate(game.strategies) if place < top or one.released]
-    alike = f"{game.alike} record{'' if game.alike == 1 else 's'} alike"
+    alike = f"{plural(game.alike, 'record')} alike"
     gone = "" if game.is_released else "; left out of the release"
     yield from table(
         f"{recipient}: record {game.row:,}, {alike}{gone}; {len(shown)} of {len(game.strategies)} strategies",

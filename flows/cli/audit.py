@@ -7,7 +7,7 @@ import typer
 
 from flows.audit import JSON, run_audit
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
-from flows.cli.output import ExitCode, JsonOption, answer
+from flows.cli.output import ExitCode, answer
 from flows.workspace import Workspace
 from reports.audit import audit as audit_document
 
@@ -30,7 +30,6 @@ def audit(
             show_default=False,
         ),
     ] = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Write the audit of a period: PDF, JSON and CSV, from the ledger alone.
 
@@ -51,6 +50,5 @@ def audit(
             **report.model_dump(mode="json", include={"first_day", "last_day", "outcomes", "chain"}),
         },
         [*audit_document(report).sections[0].blocks, f"\n{folder}: audit.pdf, {JSON} and {tables} CSV files"],
-        as_json=as_json,
         code=ExitCode.APPROVED if report.chain.intact else ExitCode.BLOCKED,
     )

@@ -2,7 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -11,10 +12,9 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from flows.cli.defaults import explained_defaults
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, answer, console, table
+from flows.cli.output import ExitCode, answer, as_json, console, table
 from flows.cli.randomness import generator_of_its_own
 from flows.policies import PolicyShelf
 from flows.workspace import Workspace, nearest_workspace
@@ -39,7 +39,7 @@ from tasks.microdata.read import read_data
 from tasks.microdata.repeated_people import repeated_people
 from tasks.microdata.tables import own_rows
 from tasks.redaction.recall import redacted
-from tasks.request.defaults import unsaid
+from tasks.request.defaults import Unsaid, unsaid
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import (
     DIVISIONS,
@@ -54,6 +54,8 @@ from tasks.request.model import (
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
+
+_WIDTH, _INDENT = 80, "    "
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,6 @@ def check(
             "--explain", help="Also show group sizes by level, and every default that the request does not state."
         ),
     ] = False,
-    as_json: JsonOption = False,
 ) -> int:
     """Validate a request and its data; release nothing and write nothing.
 
@@ -141,8 +142,8 @@ def check(
         levels = shown_levels(sizes, few, of_people=bool(loaded.population.path or loaded.dataset.person))
     code = ExitCode.APPROVED if checked.passed else ExitCode.BLOCKED
     shown = chain(checked.shown(), levels, explained_defaults(defaults))
-    answer(document, shown, as_json=as_json, code=code, notes=checked.notes)
-    if checked.passed and not as_json:
+    answer(document, shown, code=code, notes=checked.notes)
+    if checked.passed and not as_json.get():
         console.print(f"\nNext: run `{_release(request, root or [], workspace)}`.", soft_wrap=True)
     return code
 
@@ -437,3 +438,25 @@ def _levels(prepared: Prepared, name: str, attribute: Attribute) -> str:
     sizes = " → ".join(str(len(level)) for level in tree.labels)
     from_level = f"from level {attribute.level}: " if attribute.level else ""
     return from_level + sizes + ("" if tree.is_tree else ", levels cross")
+
+
+def explained_defaults(defaults: Iterable[Unsaid]) -> Iterator[Block]:
+    """Each term with its value and, below, its meaning, in lines of 80 characters; a key is never broken."""
+    for number, one in enumerate(defaults):
+        if number == 0:
+            yield "\nThe request does not state these terms; each has its default:\n"
+        head = f"{one.term}: {one.value}"
+        stated = [head] if len(head) <= _WIDTH else [f"{one.term}:", *_indented(one.value)]
+        of = _indented(f"of {', '.join(one.of)}") if one.of else []
+        yield "\n".join([*stated, *_indented(one.meaning), *of])
+
+
+def _indented(words: str) -> list[str]:
+    return textwrap.wrap(
+        words,
+        _WIDTH,
+        initial_indent=_INDENT,
+        subsequent_indent=_INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

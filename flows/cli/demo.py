@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.output import JsonOption, answer
+from flows.cli.output import answer
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.shipped import shipped
@@ -29,7 +29,6 @@ def demo(
     example: Annotated[
         Example, typer.Option(help="Census records for three recipients, or a clinic's visits with notes.")
     ] = Example.ADULT_TN,
-    as_json: JsonOption = False,
 ) -> int:
     """Write an example into a folder: data, population, hierarchies and requests.
 
@@ -56,7 +55,7 @@ def demo(
     request = folder / "request.yaml"
     commands = [f"releasegate check {request}", f"releasegate release {request} --enrol --workspace {folder}/workspace"]
     shown = [f"The example is in {folder}. Take it through the gate:\n", *(f"    {command}" for command in commands)]
-    return answer({"folder": str(folder), "commands": commands}, shown, as_json=as_json)
+    return answer({"folder": str(folder), "commands": commands}, shown)
 
 
 def _write(example: str, folder: Path) -> None:

@@ -3,11 +3,11 @@
 from dataclasses import asdict
 
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, answer
+from flows.cli.output import ExitCode, answer
 from flows.doctor import Condition, conditions
 
 
-def doctor(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+def doctor(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """Say what is missing on this machine, and how to get it.
 
     Looks at packages, extras, the libraries that render reports, the workspace and the browser, and writes nothing.
@@ -15,7 +15,7 @@ def doctor(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOptio
     """
     found = list(conditions(workspace))
     code = ExitCode.INTERNAL if any(one.fails for one in found) else ExitCode.APPROVED
-    return answer({"conditions": [asdict(one) for one in found]}, map(_line, found), as_json=as_json, code=code)
+    return answer({"conditions": [asdict(one) for one in found]}, map(_line, found), code=code)
 
 
 def _line(one: Condition) -> str:

@@ -9,17 +9,11 @@ from flows.cli.output import ExitCode, answer, outcome
 from flows.cli.released import decision_lines, exit_code, gate_documents
 from flows.dry_run import dry_run
 from reports.document import Block
-from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.record import DecisionRecord
 from tasks.decision.states import State
 
-_STATES = {
-    Verdict.APPROVED: State.APPROVED,
-    Verdict.AWAITING_REVIEW: State.AWAITING_REVIEW,
-    Verdict.BLOCKED: State.BLOCKED,
-}
 
-
-def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path], *, as_json: bool) -> ExitCode:
+def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path]) -> ExitCode:
     """Make a dry run of a request and show what would be decided; the exit code that its release would have."""
     with dry_run(request, workspace, roots, any_policy=True) as made:
         records, begun = made.recalled.records, made.workspace.root == workspace.resolve()
@@ -36,9 +30,9 @@ def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path], *, as_j
             for record in records
         ],
     }
-    code = exit_code([_STATES[record.decision] for record in records])
+    code = exit_code([State(record.decision.value) for record in records])
     lines = _lines(records, request, roots, begun=begun)
-    return answer(document, lines, as_json=as_json, notes=made.notes, code=code)
+    return answer(document, lines, notes=made.notes, code=code)
 
 
 def _lines(records: Sequence[DecisionRecord], request: Path, roots: Sequence[Path], *, begun: bool) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from flows.cli.key import PersonRole, ask_passphrase
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import JsonOption, answer, outcome, table
+from flows.cli.output import answer, outcome, table
 from flows.enrolment import Enrollable, end_enrolment, first_enrolment, item_of, items_of, population_item, sample_item
 from flows.enrolment import enrol as enrol_items
 from flows.ledger import open_ledger
@@ -54,11 +54,9 @@ def policy(
     file: Annotated[Path, typer.Argument(help="The policy, YAML, or a request that has it.", show_default=False)],
     officer: AsOption,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Enrol a policy: from now on, its id and version mean this policy and no other."""
-    return _enrolled(workspace, policy_from(file), officer, as_json=as_json)
+    return _enrolled(workspace, policy_from(file), officer)
 
 
 @enrol.command()
@@ -69,14 +67,12 @@ def population(
     officer: AsOption,
     count: Annotated[str, typer.Option(help="Column with the number of people.")] = "count",
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Enrol a population, or a register of named people, by the hash of its file."""
     with _opened(file) as stream:
         table_of_counts = Population(path=file.name, source=source, count=count)
         item = population_item(Workspace(workspace.resolve()), stream, file, table_of_counts)
-    return _enrolled(workspace, item, officer, as_json=as_json)
+    return _enrolled(workspace, item, officer)
 
 
 @enrol.command()
@@ -91,7 +87,6 @@ def sample(
     *,
     everybody: Annotated[bool, typer.Option("--everybody", help="The file holds everybody (self).")] = False,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    as_json: JsonOption = False,
 ) -> int:
     """Enrol a population without a table: its size, the share of it that files are, or that everybody is in the file.
 
@@ -110,7 +105,7 @@ def sample(
             got="none of them, several, or another value",
             fix="give one of them, as population has it in the request",
         )
-    return _enrolled(workspace, item, officer, as_json=as_json)
+    return _enrolled(workspace, item, officer)
 
 
 @enrol.command()
@@ -126,7 +121,6 @@ def person(
     title: Annotated[str, typer.Option(help="Title or qualification.")] = "",
     login: Annotated[list[str] | None, typer.Option(help="Login of theirs; may be repeated.")] = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    as_json: JsonOption = False,
 ) -> int:
     """Enrol a person; an enrolled one of the same id gets the new name, title, roles and logins."""
     roles = tuple(map(WorkflowRole, role or ()))
@@ -140,18 +134,12 @@ def person(
             got="a value of another form",
             fix="correct it",
         ) from None
-    return _enrolled(workspace, item, officer, as_json=as_json)
+    return _enrolled(workspace, item, officer)
 
 
 @enrol.command()
 @guarded("enrolment")
-def request(
-    file: RequestArgument,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    root: RootsOption = None,
-    *,
-    as_json: JsonOption = False,
-) -> int:
+def request(file: RequestArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, root: RootsOption = None) -> int:
     """Make the first enrolment of a workspace: policy, population, register and persons of a request.
 
     Refused where something is enrolled already. The requester gets your login, and is the officer where the policy
@@ -161,7 +149,7 @@ def request(
     with open_ledger(place, create=True) as ledger:
         items = items_of(place, loaded)
         first_enrolment(place, ledger, items)
-    return _report("enrolled", map(item_of, items), as_json=as_json)
+    return _report("enrolled", map(item_of, items))
 
 
 @enrol.command()
@@ -172,11 +160,9 @@ def hierarchy(
     file: Annotated[Path, typer.Argument(help="CSV as ARX has it: leaf;level 1;…;top.", show_default=False)],
     officer: AsOption,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Enrol a hierarchy under an id and version; the workspace keeps its text."""
-    return _text_enrolled(workspace, "hierarchy", (text_id, version), file, officer, as_json=as_json)
+    return _text_enrolled(workspace, "hierarchy", (text_id, version), file, officer)
 
 
 @enrol.command()
@@ -187,11 +173,9 @@ def template(
     file: Annotated[Path, typer.Argument(help="YAML: a request that may have blanks.", show_default=False)],
     officer: AsOption,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Enrol a template of requests under an id and version; the workspace keeps its text."""
-    return _text_enrolled(workspace, "template", (text_id, version), file, officer, as_json=as_json)
+    return _text_enrolled(workspace, "template", (text_id, version), file, officer)
 
 
 @enrol.command()
@@ -219,13 +203,13 @@ def text(
 
 @enrol.command("list")
 @guarded("enrolments")
-def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """List what is enrolled."""
     with open_ledger(Workspace(workspace.resolve())) as ledger:
         items = tuple(Directory.of(ledger))
     shown = table("", ("enrolled", "details"), [(title_of(one), _details(one)) for one in items])
     document = {"enrolled": [one.model_dump(mode="json") for one in items]}
-    return answer(document, shown if items else ["nothing is enrolled"], as_json=as_json)
+    return answer(document, shown if items else ["nothing is enrolled"])
 
 
 @enrol.command()
@@ -239,8 +223,6 @@ def end(
     ],
     officer: AsOption,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """End an enrolment: no further release rests on it. What was decided stays as it is."""
     place = Workspace(workspace.resolve())
@@ -255,27 +237,21 @@ def end(
             fix="check both",
         )
     end_enrolment(place, found[0], officer, _key_file(), ask=ask_passphrase)
-    return _report("ended", found, as_json=as_json)
+    return _report("ended", found)
 
 
 def _text_enrolled(
-    workspace: Path,
-    kind: Literal["hierarchy", "template"],
-    name: tuple[str, str],
-    file: Path,
-    officer: str,
-    *,
-    as_json: bool,
+    workspace: Path, kind: Literal["hierarchy", "template"], name: tuple[str, str], file: Path, officer: str
 ) -> int:
     with _opened(file) as stream:
         text = LibraryText(kind, *name, stream.read(LARGEST_TEXT + 1))
     item_of(text)  # refuses id and version before the content
-    return _enrolled(workspace, checked_text(Workspace(workspace.resolve()), text), officer, as_json=as_json)
+    return _enrolled(workspace, checked_text(Workspace(workspace.resolve()), text), officer)
 
 
-def _enrolled(workspace: Path, item: Enrollable, officer: str, *, as_json: bool) -> int:
+def _enrolled(workspace: Path, item: Enrollable, officer: str) -> int:
     enrol_items(Workspace(workspace.resolve()), [item], officer, _key_file(), ask=ask_passphrase)
-    return _report("enrolled", [item_of(item)], as_json=as_json)
+    return _report("enrolled", [item_of(item)])
 
 
 def _opened(file: Path) -> BinaryIO:
@@ -302,11 +278,11 @@ def _is_named(item: EnrolledItem, name: str) -> bool:
     return name == (f"{item.id}/{item.version}" if isinstance(item, EnrolledPolicy | EnrolledText) else item.id)
 
 
-def _report(verb: str, found: Iterable[EnrolledItem], *, as_json: bool) -> int:
+def _report(verb: str, found: Iterable[EnrolledItem]) -> int:
     items = tuple(found)
     document = {verb: [one.model_dump(mode="json") for one in items]}
     lines = (outcome(verb, f": {title_of(one)}", aside=f" {_details(one)}") for one in items)
-    return answer(document, lines, as_json=as_json)
+    return answer(document, lines)
 
 
 def _details(item: EnrolledItem) -> str:

@@ -23,7 +23,7 @@ from flows.cli.options import (
     as_arguments,
     check_recipient,
 )
-from flows.cli.output import JsonOption, answer, progress
+from flows.cli.output import answer, progress
 from flows.dry_run import dry_run
 from flows.identity import code_fact
 from flows.ledger import open_ledger, recorder_of
@@ -70,7 +70,6 @@ def explain(
         bool,
         typer.Option("--details", help="Also show every term, other methods, and the records at stake by class."),
     ] = False,
-    as_json: JsonOption = False,
 ) -> int:
     """Say why a release was approved or blocked, and the smallest change that would reverse the verdict.
 
@@ -79,7 +78,7 @@ def explain(
     is named was tried. Figures marked ≈ are estimates: record linkage was tried anew, on other people than a release
     would draw.
     """
-    with progress(quiet=as_json) as say:
+    with progress() as say:
         place = Workspace(workspace.resolve())
         if Path(release).is_file():
             recalled, explained, notes = _explained_dry_run(Path(release), root or [], recipient, place, say)
@@ -95,16 +94,12 @@ def explain(
             "recipients": [_document(one) for one in explained],
         },
         (block for one in explained for block in (detailed if details else rendered)(one)),
-        as_json=as_json,
         notes=notes,
     )
 
 
 def explained_release(
-    reference: str,
-    recipient: str | None,
-    place: Workspace,
-    say: Callable[[str], None],
+    reference: str, recipient: str | None, place: Workspace, say: Callable[[str], None]
 ) -> tuple[Recalled, list[Explained]]:
     """A release as it was decided, and the explanation for a recipient, or for all of them.
 

@@ -30,6 +30,7 @@ WOULD_BE = {
 }
 """Verdicts of a dry run."""
 _FAMILIES = {"sequential", "combined", "attribute", "linkage", "singling_out", "utility", "uncertain"}
+_ESTIMATES = "Some figures of these are estimates; the next release decides."
 _MOST_CHANGES = 3
 _MOST_COLUMNS = 5
 _WHOLE = 0.995
@@ -205,23 +206,21 @@ def _remedies(one: Explained) -> Iterator[Block]:
         more = len(found) - _MOST_CHANGES
         yield from noted(
             f"{more} more such {'change was' if more == 1 else 'changes were'} found." if more > 0 else "",
-            "Some figures of these are estimates; the next release decides."
-            if any(flip.after.estimated for flip in found)
-            else "",
+            _ESTIMATES if any(flip.after.estimated for flip in found) else "",
         )
 
 
 def _change_rows(flip: Flip) -> Iterator[Sequence[str]]:
     kept = flip.after.figures.get(Measure.INFORMATION_KEPT)
     sign = "≈ " if Measure.INFORMATION_KEPT in flip.after.estimated else ""
-    for place, change in enumerate(flip.changes):
-        yield _typed(change, "" if place == 0 else "  and "), "" if place or kept is None else f"{sign}{kept:.1%}"
+    return _typed(flip.changes, "" if kept is None else f"{sign}{kept:.1%}")
 
 
-def _typed(change: TermChange, before: str) -> str:
-    """A change as it is typed into the request, with the present value."""
-    now = "not stated" if change.current == NOT_STATED else f"now {number(change.current)}"
-    return f"{before}{change.where}: {number(change.needed)} ({now})"
+def _typed(changes: Sequence[TermChange], kept: str) -> Iterator[Sequence[str]]:
+    """Changes as they are typed into the request, with the present values; what the copy keeps is beside the first."""
+    for place, change in enumerate(changes):
+        now = "not stated" if change.current == NOT_STATED else f"now {number(change.current)}"
+        yield f"{'  and ' if place else ''}{change.where}: {number(change.needed)} ({now})", "" if place else kept
 
 
 def _information(one: Explained) -> Iterator[Block]:
@@ -264,11 +263,7 @@ def _keeping(one: Explained) -> Iterator[Block]:
         ("change", ">keeps"),
         [row for way in (*of_copy, *(way for way in found if way.of)) for row in _keeping_rows(way)],
     )
-    yield from noted(
-        "Some figures of these are estimates; the next release decides."
-        if any(way.after.estimated for way in found)
-        else "",
-    )
+    yield from noted(_ESTIMATES if any(way.after.estimated for way in found) else "")
     if not one.tried:
         yield from noted(
             "This copy is judged together with the next, delivered or not. Where it was not delivered or is destroyed, "
@@ -279,9 +274,7 @@ def _keeping(one: Explained) -> Iterator[Block]:
 
 def _keeping_rows(one: Keeping) -> Iterator[Sequence[str]]:
     sign = "≈ " if Measure.INFORMATION_KEPT in one.after.estimated else ""
-    for place, change in enumerate(one.changes):
-        kept = "" if place else f"{one.now:.1%} → {sign}{one.kept:.1%}"
-        yield _typed(change, "" if place == 0 else "  and "), kept
+    yield from _typed(one.changes, f"{one.now:.1%} → {sign}{one.kept:.1%}")
     if one.of:
         gone = "without its hierarchy; " if any(change.where.endswith(".role") for change in one.changes) else ""
         yield f"  ({gone}of the information of {', '.join(one.of)})", ""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
-from flows.cli.output import Blocks, JsonOption, answer, progress, table
+from flows.cli.output import Blocks, answer, progress, table
 from flows.identifying import IdentifiedPseudonyms, PseudonymIncident, identify_pseudonyms
 from flows.tracing import opened_evidence
 from flows.workspace import Workspace
@@ -29,7 +29,6 @@ def identify(
         Path | None, typer.Option("--to", help="New file for the identifiers; none are written without.")
     ] = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    as_json: JsonOption = False,
 ) -> int:
     """Find the recipient whose pseudonyms are in a leak, and the people that they stand for.
 
@@ -38,9 +37,9 @@ def identify(
     sealed crosswalks are opened for it; the ledger records who did so, and whether identifiers were written.
     """
     place = Workspace(workspace.resolve())
-    with guarded("identification"), progress(quiet=as_json) as say, opened_evidence(release, place) as opened:
+    with guarded("identification"), progress() as say, opened_evidence(release, place) as opened:
         found = identify_pseudonyms(*opened, PseudonymIncident(incident, column, to), say=say)
-    return answer(_document(found), _rendered(found), as_json=as_json)
+    return answer(_document(found), _rendered(found))
 
 
 def _document(found: IdentifiedPseudonyms) -> dict[str, Any]:

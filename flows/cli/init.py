@@ -16,7 +16,7 @@ from flows.cli.asking import Asking
 from flows.cli.drafting import SMALL_CELL, Dialogue
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE
-from flows.cli.output import JsonOption, answer, console, notices, table
+from flows.cli.output import answer, as_json, console, notices, table
 from flows.drafting import relative
 from flows.ledger import has_ledger, open_ledger
 from flows.workspace import Workspace, nearest_workspace
@@ -59,7 +59,6 @@ def init(
     ] = None,
     *,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: leave blanks with their reasons.")] = False,
-    as_json: JsonOption = False,
 ) -> int:
     """Draft a request: suggest a role and a hierarchy for every column, and say why.
 
@@ -74,7 +73,7 @@ def init(
     folder = output or (data if data.is_dir() else data.parent)
     files = data_files(data, population)
     people = None if population is None else Source(relative(population, folder), read_text(population))
-    asking = None if yes or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()) else Asking(console)
+    asking = None if yes or as_json.get() or not (sys.stdin.isatty() and sys.stdout.isatty()) else Asking(console)
     named_files = [*files, *([population] if population else [])]
 
     def read(path: str) -> Source:
@@ -146,7 +145,6 @@ def init(
             *(_question(draft.person) if not tables and asking is None else ()),
             f"\nNext: {first}run `releasegate release {named} --dry-run`, which records nothing; then with --enrol.",
         ],
-        as_json=as_json,
     )
 
 

@@ -11,7 +11,7 @@ import typer
 
 from flows.cases import ReleaseAction
 from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, WorkspaceOption, asked
-from flows.cli.output import JsonOption, answer, outcome, table
+from flows.cli.output import answer, outcome, table
 from flows.ledger import open_ledger
 from flows.rotation import rotate_keys
 from flows.signing import create_key, key_file_of, make_key, nobody_to_ask, register_key, retire_key
@@ -48,8 +48,6 @@ def create(
     role: RolesOption,
     key_file: KeyFileOption = None,
     workspace: SetUpWorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Create a person's signing key (Ed25519) and register it in the ledger.
 
@@ -68,7 +66,6 @@ def create(
             f"fingerprint: {made.fingerprint}",
             f"Back up {place}; without it, or its passphrase, the key must be retired.",
         ],
-        as_json=as_json,
     )
 
 
@@ -78,8 +75,6 @@ def make(
     name: Annotated[str, typer.Argument(help="Name of the holder, as enrolled.", show_default=False)],
     role: RolesOption,
     key_file: KeyFileOption = None,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Make a signing key at your own machine, without a workspace; it is registered with `key register` or on the page.
 
@@ -93,7 +88,6 @@ def make(
             f"to be registered: {public}",
             f"Back up {private}; without it, or its passphrase, the key must be retired.",
         ],
-        as_json=as_json,
     )
 
 
@@ -105,8 +99,6 @@ def register(
         Path, typer.Argument(help="File NAME.public.json that releasegate key make wrote.", show_default=False)
     ],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Register a public key that its holder has made elsewhere; from then on, their actions must be signed with it."""
     content = read_content(public_key, "the public key")
@@ -117,13 +109,12 @@ def register(
             outcome("registered", f": the key of {made.name} ({', '.join(made.roles)})"),
             f"fingerprint: {made.fingerprint}",
         ],
-        as_json=as_json,
     )
 
 
 @key.command("list")
 @guarded("keys")
-def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """List the signing keys that are or were registered."""
     with open_ledger(Workspace(workspace.resolve())) as ledger:
         keys = ledger.registered_keys()
@@ -139,19 +130,19 @@ def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption 
     )
     shown = table("", ("name", "roles", "valid from", "entries", "fingerprint"), rows)
     document = {"keys": [_document(one) for one in keys]}
-    return answer(document, shown if keys else ["no key is registered"], as_json=as_json)
+    return answer(document, shown if keys else ["no key is registered"])
 
 
 @key.command()
 @guarded("retirement of a key")
-def retire(name: NameArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+def retire(name: NameArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """Retire a person's signing key: it was lost or replaced, or its holder has left.
 
     Earlier signatures stay valid. The ledger records who retired it.
     """
     retired = retire_key(Workspace(workspace.resolve()), name)
     line = outcome("retired", f": the key of {retired.name}, in ledger entry {retired.retired}")
-    return answer(_document(retired), [line], as_json=as_json)
+    return answer(_document(retired), [line])
 
 
 @key.command()
@@ -162,7 +153,6 @@ def rotate(
     drop_old: Annotated[
         bool, typer.Option("--drop-old", help="Remove the old keys from the key file once no manifest needs them.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> int:
     """Rotate the keys that seal decoy manifests and crosswalks of pseudonyms.
 
@@ -181,7 +171,6 @@ def rotate(
             f"old keys: {rotated.kept} kept, {rotated.dropped} dropped",
             f"Back up {file} separately from the workspace; whoever has both can recognize the decoys.",
         ],
-        as_json=as_json,
     )
 
 

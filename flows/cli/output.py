@@ -4,11 +4,11 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict
 from enum import IntEnum
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
@@ -17,9 +17,11 @@ from reports.document import Block, Paragraph, Table, text
 from reports.terminal import show
 from tasks.core.errors import ReleasegateError, RequestError
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Blocks = Iterable[Block]
 _HUNDREDTH, _TEN, _LONG = 0.01, 10, 10_000
+
+as_json: ContextVar[bool] = ContextVar("as_json", default=False)
+"""Whether the command that runs prints a JSON document."""
 
 
 class ExitCode(IntEnum):
@@ -43,18 +45,13 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 
 def answer(
-    document: Mapping[str, Any],
-    blocks: Blocks,
-    *,
-    as_json: bool,
-    code: ExitCode = ExitCode.APPROVED,
-    notes: Iterable[str] = (),
+    document: Mapping[str, Any], blocks: Blocks, *, code: ExitCode = ExitCode.APPROVED, notes: Iterable[str] = ()
 ) -> ExitCode:
     """Print the result of a command and return its code: one JSON document for programs, or blocks for people.
 
     Blocks are not evaluated where JSON is required, if they are a generator. Notes are for people, on standard error.
     """
-    if as_json:
+    if as_json.get():
         print_json({"ok": code == ExitCode.APPROVED, "exit_code": int(code), **document})
         return code
     show(blocks, console)
@@ -95,18 +92,18 @@ def seconds(value: float) -> str:
 
 
 @contextmanager
-def progress(*, quiet: bool, begun: str = "") -> Iterator[Callable[[str], None]]:
-    """Show the step in progress while a block runs; nothing if ``quiet``, or where standard error is no terminal."""
+def progress(begun: str = "") -> Iterator[Callable[[str], None]]:
+    """Show the step in progress while a block runs; nothing beside JSON, or where standard error is no terminal."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    disable = quiet or not notices.is_terminal
+    disable = as_json.get() or not notices.is_terminal
     with Progress(*columns, console=notices, transient=True, disable=disable) as shown:
         task = shown.add_task(begun, total=None)
         yield lambda step: shown.update(task, description=step)
 
 
-def show_error(error: ReleasegateError, *, as_json: bool) -> None:
+def show_error(error: ReleasegateError) -> None:
     """Show what is wrong, where, what was expected and got, and what to do."""
-    if as_json:
+    if as_json.get():
         fields: dict[str, object] = {**error.fields()}
         if isinstance(error, RequestError):
             fields["problems"] = [asdict(problem) for problem in error.problems]

@@ -8,7 +8,7 @@ import typer
 
 from flows import reassessing
 from flows.cli.options import DEFAULT_WORKSPACE, RELEASE, RootsOption, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, answer, notices, outcome
+from flows.cli.output import ExitCode, answer, as_json, notices, outcome
 from flows.progress import listening
 from flows.reassessing import Reassessed
 from flows.reassessing_copy import TodaysFiles
@@ -47,7 +47,6 @@ def reassess(
             "--all/--due", help="Re-assess every released copy, or those of them that are due.", show_default=False
         ),
     ] = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Assess earlier releases again: the same bytes under today's population, policy, prices and program.
 
@@ -69,7 +68,7 @@ def reassess(
             report.mkdir(parents=True, exist_ok=True)
     named = {kind_of(file): file for file in under or ()}  # the last of a kind counts
     options = TodaysFiles(**named, roots=tuple(one.resolve() for one in root or ()))
-    with listening((lambda _: None) if as_json else lambda name: notices.print(f"… {name}", style="dim")):
+    with listening((lambda _: None) if as_json.get() else lambda name: notices.print(f"… {name}", style="dim")):
         if release is not None:
             made = reassessing.reassess(release, home, options)
         else:
@@ -79,7 +78,6 @@ def reassess(
     return answer(
         {"reassessed": [_document(one, path) for one, path in zip(made, reports, strict=True)]},
         _shown(made, reports) if made else [nothing],
-        as_json=as_json,
         code=ExitCode.APPROVED if all(one.verdict == "holds" for one in made) else ExitCode.BLOCKED,
     )
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import JsonOption, answer, notices, progress
+from flows.cli.output import answer, as_json, notices, progress
 from flows.pipeline.workers import start_fork_server
 from flows.progress import listening
 from flows.workspace import Workspace
@@ -27,7 +27,6 @@ def release(
         bool,
         typer.Option("--dry-run", help="Only show what would be decided now: record, write and deliver nothing."),
     ] = False,
-    as_json: JsonOption = False,
 ) -> int:
     """Run the gate on a request: decide for every recipient and write the bundle.
 
@@ -40,18 +39,18 @@ def release(
     from flows.cli.released import exit_code, lines, summary  # noqa: PLC0415
     from flows.gate import run_release  # noqa: PLC0415
 
-    with progress(quiet=as_json, begun="reading the request") as say:
+    with progress("reading the request") as say:
 
         def show(name: str) -> None:
             say(name)
-            if not notices.is_terminal and not as_json:
+            if not notices.is_terminal and not as_json.get():
                 notices.print(f"· {name}")
 
         with listening(show):
             if dry_run:
                 from flows.cli.dry_run import shown_dry_run  # noqa: PLC0415
 
-                return shown_dry_run(request, workspace, root or [], as_json=as_json)
+                return shown_dry_run(request, workspace, root or [])
             made = run_release(request, workspace, root or [], dask=dask, enrol=enrol)
     code = exit_code([made.standings[record.recipient.id].state for record in made.records], made.lapsed)
     return answer(
@@ -64,6 +63,5 @@ def release(
             "recipients": [summary(record, made) for record in made.records],
         },
         lines(made, made.decided_at),
-        as_json=as_json,
         code=code,
     )

@@ -8,7 +8,7 @@ import typer
 
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, REASON_HELP, ReleaseArgument, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, answer, outcome
+from flows.cli.output import ExitCode, answer, outcome
 from flows.reviewing import Overview, Voted, cast_vote, overview
 from flows.workspace import Workspace
 from reports.document import Block
@@ -43,7 +43,6 @@ def review(
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    as_json: JsonOption = False,
 ) -> int:
     """Vote on a release that awaits review, or show the state of its review.
 
@@ -61,7 +60,7 @@ def review(
         ]
         if not found:
             raise typer.BadParameter("the release has no such recipient")
-        return answer({"recipients": [_document(one) for one in found]}, _overview(found), as_json=as_json)
+        return answer({"recipients": [_document(one) for one in found]}, _overview(found))
     if reviewer is None or reason is None:
         raise typer.BadParameter("a vote takes --vote, --as and --reason")
     voted = cast_vote(action_on(release, workspace, reviewer, reason, recipient), vote.value)
@@ -78,7 +77,6 @@ def review(
             "why": voted.standing.why,
         },
         _after_vote(voted, code),
-        as_json=as_json,
         code=code,
     )
 

@@ -6,7 +6,7 @@ import typer
 
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, answer, outcome
+from flows.cli.output import ExitCode, answer, outcome
 from flows.overruling import ChangedRelease, override_gates, reopen
 from flows.overruling import revoke as revoke_release
 from tasks.decision.measures import RecordCounts, write_result
@@ -22,14 +22,13 @@ def revoke(
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    as_json: JsonOption = False,
 ) -> int:
     """Revoke a release permanently: nothing more is delivered under it.
 
     Delivered files stay in the bundle as evidence; ask the recipient to destroy their copy. After its validity has
     ended, only an officer may revoke a release.
     """
-    return _answer(revoke_release(action_on(release, workspace, by, reason, recipient)), as_json=as_json)
+    return _answer(revoke_release(action_on(release, workspace, by, reason, recipient)))
 
 
 def override(
@@ -46,7 +45,6 @@ def override(
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    as_json: JsonOption = False,
 ) -> int:
     """Answer for failed gates of a blocked release, or put a rejected one before its reviewers again.
 
@@ -57,7 +55,7 @@ def override(
     """
     action = action_on(release, workspace, officer, reason, recipient)
     if not gate:
-        return _answer(reopen(action), as_json=as_json)
+        return _answer(reopen(action))
     made = override_gates(action, gate)
     record = made.record
     gates = [
@@ -79,11 +77,10 @@ def override(
             f"  {made.officer} answers for this until {made.valid_until}. This release stays blocked; "
             "release the same request again, and a new one is decided for this recipient.",
         ],
-        as_json=as_json,
     )
 
 
-def _answer(changed: ChangedRelease, *, as_json: bool) -> ExitCode:
+def _answer(changed: ChangedRelease) -> ExitCode:
     standings = changed.standings.items()
     return answer(
         {
@@ -95,5 +92,4 @@ def _answer(changed: ChangedRelease, *, as_json: bool) -> ExitCode:
             for who, one in standings
             for line in (outcome(one.state.value.upper(), f"  {who}", "strong"), f"  {one.why}")
         ],
-        as_json=as_json,
     )

@@ -8,7 +8,7 @@ import typer
 
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption, asked
-from flows.cli.output import JsonOption, answer, outcome
+from flows.cli.output import answer, outcome
 from flows.determination import sign_determination
 from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secret
@@ -43,7 +43,6 @@ def sign(
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    as_json: JsonOption = False,
 ) -> int:
     """Sign the determination of a release with an expert's X.509 certificate.
 
@@ -73,7 +72,6 @@ def sign(
             outcome("signed", f": the determination for {made.recipient}"),
             *(f"  {name}: {value}" for name, value in facts.items()),
         ],
-        as_json=as_json,
     )
 
 

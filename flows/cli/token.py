@@ -6,7 +6,7 @@ import typer
 
 from flows.actor import actor
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
-from flows.cli.output import JsonOption, answer, outcome, table
+from flows.cli.output import answer, outcome, table
 from flows.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
 from flows.workspace import Workspace
 from tasks.core.guard import guarded
@@ -22,8 +22,6 @@ def create(
     purpose: Annotated[str, typer.Option(help="Purpose, such as the system that uses it.", show_default=False)],
     days: Annotated[int, typer.Option(help="Days until it ends.", min=1, max=LONGEST_DAYS)] = USUAL_DAYS,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Make a token of a requester, and show it once.
 
@@ -38,19 +36,18 @@ def create(
             text,
             "Keep it where only its user can read it; it is not shown again.",
         ],
-        as_json=as_json,
     )
 
 
 @token.command("list")
 @guarded("token")
-def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """List the tokens that were not revoked; none is shown itself."""
     found = RequestTokens(Workspace(workspace.resolve())).all()
     rows = ((one.id, one.login, one.name, one.purpose, f"{one.last_day}", one.by) for one in found)
     shown = table("", ("id", "login", "name", "purpose", "last day", "made by"), rows)
     document = {"tokens": [_document(one) for one in found]}
-    return answer(document, shown if found else ["there are no tokens"], as_json=as_json)
+    return answer(document, shown if found else ["there are no tokens"])
 
 
 @token.command()
@@ -58,12 +55,10 @@ def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption 
 def revoke(
     name: Annotated[str, typer.Argument(metavar="ID", help="Id of the token, as listed.", show_default=False)],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    *,
-    as_json: JsonOption = False,
 ) -> int:
     """Revoke a token. Requests that came with it stay as they are."""
     gone = RequestTokens(Workspace(workspace.resolve())).revoke(name)
-    return answer(_document(gone), [outcome("revoked", f": token {gone.id} of {gone.name}")], as_json=as_json)
+    return answer(_document(gone), [outcome("revoked", f": token {gone.id} of {gone.name}")])
 
 
 def _document(one: Token) -> dict[str, Any]:

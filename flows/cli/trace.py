@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
-from flows.cli.output import Blocks, JsonOption, answer, progress, table
+from flows.cli.output import Blocks, answer, progress, table
 from flows.incident_file import IncidentSource
 from flows.tracing import Traced, opened_evidence, trace_incident
 from flows.workspace import Workspace
@@ -39,7 +39,6 @@ def trace(
         float, typer.Option(help="Greatest likelihood of chance at which a recipient is named.", min=0, max=1)
     ] = 0.01,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    as_json: JsonOption = False,
 ) -> int:
     """Find the recipient that a leak came from, by the decoys in their copy.
 
@@ -54,9 +53,9 @@ def trace(
         raise typer.BadParameter("--level must lie between 0 and 1")
     source = IncidentSource(incident, register_file, register_id or "")
     place = Workspace(workspace.resolve())
-    with guarded("trace"), progress(quiet=as_json) as say, opened_evidence(release, place) as opened:
+    with guarded("trace"), progress() as say, opened_evidence(release, place) as opened:
         traced = trace_incident(*opened, source, level=level, say=say)
-    return answer(_document(traced), rendered(traced), as_json=as_json)
+    return answer(_document(traced), rendered(traced))
 
 
 def _document(traced: Traced) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import typer
 from flows.actor import utc_now
 from flows.cases import ReleaseCase, cases_of
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
-from flows.cli.output import JsonOption, answer, outcome
+from flows.cli.output import answer, outcome
 from flows.documents import (
     CheckedPdf,
     Collected,
@@ -80,7 +80,6 @@ def verify(
             show_default=False,
         ),
     ] = "",
-    as_json: JsonOption = False,
 ) -> int:
     """Verify a bundle, a signed determination, or the ledger.
 
@@ -125,7 +124,6 @@ def verify(
             outcome("verified", ": everything is as recorded"),
             *(f"  {name.replace('_', ' '):16} {_written(value)}" for name, value in found.items()),
         ],
-        as_json=as_json,
     )
 
 

@@ -46,8 +46,15 @@ class QueuedRequests:
         self._clock = clock
         self._asked = lru_cache(_KEPT)(self._read)
 
+    @property
+    def terms(self) -> JobTerms:
+        """Policy of today and folders of requests for the page's jobs: those of the scheduled re-assessment."""
+        service = self._service
+        policy = service.settings.reassessment.policy
+        return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
+
     def all(self) -> list[BoardRequest]:
-        """All without a decision, the latest first."""
+        """All without a decision, the latest first. Raises WorkspaceError if the queue cannot be read."""
         self._queue.prepare()
         entries = (*self._queue.open_entries(), *self._queue.done_entries())
         shown = [one for entry in entries if (one := self._shown(entry)) is not None]
@@ -64,7 +71,10 @@ class QueuedRequests:
         return () if entry is None else entry.hands
 
     def cancel(self, name: str, by: str, reason: str) -> BoardState:
-        """Cancel a request: at once where no run works on it, else before the run's next stage."""
+        """Cancel a request: at once where no run works on it, else before the run's next stage.
+
+        Raises BadInput if it is not under way, or the reason cannot be kept.
+        """
         reason = checked_reason(reason)
         entry = self._queue.get(name)
         if entry is None or entry.state is not RequestState.ACCEPTED:
@@ -92,7 +102,8 @@ class QueuedRequests:
         """Submit an ended request again in the name of the login that it came from, or end the pause of one that waits.
 
         The files that it names are read anew; where they have changed, it is another release. Another login that
-        submits it is noted behind the first, and has no vote on it.
+        submits it is noted behind the first, and has no vote on it. Raises BadInput if its document was not kept;
+        WorkspaceError if the queue is full.
         """
         entry = self._queue.get(name)
         if entry is None or (entry.state is not RequestState.ACCEPTED and entry.state not in _ENDED):
@@ -156,12 +167,6 @@ class QueuedRequests:
             BoardRecipient(one.id, one.organisation, one.purpose, one.agreement.id) for one in request.recipients
         )
         return _Asked(request.title, request.requested_by, recipients)
-
-
-def job_terms(service: Service) -> JobTerms:
-    """Policy of today and folders of requests for the page's jobs: those of the scheduled re-assessment."""
-    policy = service.settings.reassessment.policy
-    return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
 
 
 def _not_under_way(entry: QueuedRequest | None, got: str = "") -> BadInput:

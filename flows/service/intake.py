@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -142,6 +142,15 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
                 at=max([ended, *(last.at for last in ledger.latest(EntryFilter(), limit=1))]),
             )
     queue.update(entry, recorded=True)
+
+
+def record_ends(service: Service, entries: Iterable[QueuedRequest]) -> None:
+    """Record in the ledger those of some ended requests that are not recorded."""
+    unrecorded = [one for one in entries if not one.recorded]
+    if unrecorded:
+        with open_ledger(service.workspace, create=True) as ledger:
+            for entry in unrecorded:
+                record_end(service.queue, ledger, entry)
 
 
 def is_decided(workspace: Workspace, name: str) -> bool:

@@ -10,9 +10,8 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from flows.actor import Clock, utc_now
-from flows.ledger import open_ledger
 from flows.service.config import Service
-from flows.service.intake import record_end
+from flows.service.intake import record_ends
 from flows.service.logs import log
 from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.service.worker import give_up_waiting, has_waited_too_long, retry_or_fail, write
@@ -91,12 +90,7 @@ class OutageWatch:
         _, changed = self._service.queue.changed()
         if changed == self._recorded:
             return
-        ended = self._service.queue.done_entries()
-        unrecorded = [one for one in ended if one.state in UNDECIDED and not one.recorded]
-        if unrecorded:
-            with open_ledger(self._service.workspace, create=True) as ledger:
-                for entry in unrecorded:
-                    record_end(self._service.queue, ledger, entry)
+        record_ends(self._service, [one for one in self._service.queue.done_entries() if one.state in UNDECIDED])
         self._recorded = changed
 
 

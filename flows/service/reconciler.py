@@ -33,7 +33,7 @@ from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
-from flows.service.intake import is_decided, record_end
+from flows.service.intake import is_decided, record_ends
 from flows.service.logs import log
 from flows.service.outages import answers
 from flows.service.queue import QueuedRequest, RequestState, run_name
@@ -92,11 +92,7 @@ class Reconciler:
         self._queried_at, self._ledger_seen = None, None
         entries = {self._key(entry): entry for entry in self._queue.open_entries()}
         self._set_solver_limit(client, free=not any(self._queue.is_claimed(entry.id) for entry in entries.values()))
-        unrecorded = [one for one in self._queue.done_entries() if not one.recorded]
-        if unrecorded:
-            with open_ledger(self._service.workspace, create=True) as ledger:
-                for entry in unrecorded:
-                    record_end(self._queue, ledger, entry)
+        record_ends(self._service, self._queue.done_entries())
         if self._has_runner:
             self._runner_since = time.time()
             for run in self._find_runs(client, StateType.RUNNING, StateType.PENDING, StateType.CANCELLING):

@@ -4,11 +4,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from flows.board import BoardStep
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.studio.project import Project
-from flows.studio.runs import RunState, RunStep
+from flows.studio.runs import RunState
 from tasks.core.files import write_whole
 
 _QUEUED = "queued.json"
@@ -51,9 +52,9 @@ def _note(path: Path) -> Mapping[str, object]:
 
 
 def _state(entry: QueuedRequest) -> RunState:
-    steps = [RunStep(entry.accepted_at, _WORDS[RequestState.ACCEPTED])]
+    steps = [BoardStep(entry.accepted_at, _WORDS[RequestState.ACCEPTED])]
     if entry.state is not RequestState.ACCEPTED:
-        steps.append(RunStep(entry.finished_at or entry.accepted_at, _WORDS[entry.state]))
+        steps.append(BoardStep(entry.finished_at or entry.accepted_at, _WORDS[entry.state]))
     ended_badly = entry.state in UNDECIDED
     return RunState(
         steps=tuple(steps),

@@ -10,7 +10,7 @@ from prefect.client.orchestration import get_client
 
 from flows.engine import is_healthy
 from flows.service.api import requests_router, status_router
-from flows.service.board import QueuedRequests, job_terms
+from flows.service.board import QueuedRequests
 from flows.service.config import Service
 from flows.service.intake import InboxWatcher
 from flows.service.logs import log, log_problem
@@ -22,7 +22,7 @@ from flows.service.reconciler import Reconciler
 from flows.service.studio_runs import QueuedRuns
 from flows.studio.desk import Desk
 from flows.studio.studio import Studio
-from flows.web.app import ServedQueue, Writing, create_app
+from flows.web.app import Writing, create_app
 from flows.web.connections import http_server
 from flows.web.uploads import keep_uploads_in
 
@@ -63,7 +63,7 @@ class Threads:
             routers=[requests_router(service), status],
             outages=partial(waiting, service),
             writing=Writing(Studio(Desk(service.workspace, roots=service.roots), QueuedRuns(service))),
-            queue=ServedQueue(QueuedRequests(service), job_terms(service)),
+            queue=QueuedRequests(service),
         )
         self._server = http_server(app)
 

@@ -10,7 +10,7 @@ from flows.gate import Engine, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
-from flows.service.intake import check_inputs, code_digest, is_decided, record_end
+from flows.service.intake import check_inputs, code_digest, is_decided, record_ends
 from flows.service.logs import log
 from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.workspace import Workspace
@@ -111,9 +111,8 @@ def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc
 def write(service: Service, entry: QueuedRequest, changes: dict[str, object]) -> QueuedRequest | None:
     """Change an entry, and record in the ledger if it ends without a decision; None if it has changed meanwhile."""
     after = service.queue.update(entry, **changes)
-    if after is not None and after.state in UNDECIDED and not after.recorded:
-        with open_ledger(service.workspace) as ledger:
-            record_end(service.queue, ledger, after)
+    if after is not None and after.state in UNDECIDED:
+        record_ends(service, [after])
     return after
 
 

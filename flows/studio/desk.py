@@ -10,7 +10,6 @@ import hashlib
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,13 +88,8 @@ class Desk:
         return PolicyShelf(self.workspace.root)
 
 
-def titles(projects: list[Project]) -> Mapping[str, str]:
-    """Title of each project's request by the project's name; the file of its data where it has none."""
-    found = {}
-    for one in projects:
-        read = one.read()
-        data = read.value(("dataset", "path"))
-        found[one.name] = str(
-            read.value(("title",)) or (f"Draft for {data}" if isinstance(data, str) else one.path.name)
-        )
-    return found
+def title_of(project: Project) -> str:
+    """Title of a project's request; the file of its data where it has none."""
+    read = project.read()
+    data = read.value(("dataset", "path"))
+    return str(read.value(("title",)) or (f"Draft for {data}" if isinstance(data, str) else project.path.name))

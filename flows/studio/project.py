@@ -58,11 +58,6 @@ class ReadRequest:
     """A request by which the files can be read, whatever roles and terms say; None where not even that is clear."""
 
     @property
-    def is_valid(self) -> bool:
-        """Whether the gate would take it."""
-        return self.error is None
-
-    @property
     def has_stakes(self) -> bool:
         """Whether every recipient's stakes are stated, without which figures mean nothing."""
         recipients = self.value(("recipients",))

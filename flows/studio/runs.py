@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.actor import utc_now
+from flows.board import BoardStep
 from flows.locking import is_held
 from flows.studio.project import Project
 from flows.workspace import Workspace
@@ -34,18 +35,10 @@ _ENDED_EARLY = {
 
 
 @dataclass(frozen=True)
-class RunStep:
-    """A step of a run, as it begins."""
-
-    at: datetime
-    text: str
-
-
-@dataclass(frozen=True)
 class RunState:
     """A project's last run."""
 
-    steps: tuple[RunStep, ...]
+    steps: tuple[BoardStep, ...]
     is_running: bool
     request_sha256: str
     """The document that it began with."""
@@ -116,7 +109,7 @@ def read_state(folder: Path) -> RunState | None:
     begun = next((one for one in told if "request_sha256" in one), {})
     error = end.get("error", {}) if end or running else _ENDED_EARLY
     return RunState(
-        steps=tuple(RunStep(datetime.fromisoformat(one["at"]), one["step"]) for one in told if "step" in one),
+        steps=tuple(BoardStep(datetime.fromisoformat(one["at"]), one["step"]) for one in told if "step" in one),
         is_running=running and not end,
         request_sha256=str(begun.get("request_sha256", "")),
         release_id=str(end.get("release_id", "")),

@@ -11,12 +11,12 @@ from fastapi.responses import Response
 
 from flows.actor import acting_as
 from flows.cases import ReleaseAction
-from flows.commenting import comment
 from flows.overruling import override_gates, reopen
 from flows.reassessment_records import named_record
+from flows.reviewing import comment
 from flows.web.authentication import PostedForm
 from flows.web.jobs import JobKind
-from flows.web.releases import CurrentRelease, ShownRelease, job_of
+from flows.web.releases import CurrentRelease, FormName, ShownRelease, job_of
 from flows.web.site import Refused, fields, log, not_allowed, not_found, see_other, sentence
 from reports.reassessment import reassessment, render_reassessment
 from reports.record_view import RecordView
@@ -26,29 +26,16 @@ from tasks.ledger.entry import Entry, Event
 router = APIRouter()
 
 _PLACE = "/releases/{release_id}/{recipient}"
-_WHO_OVERRIDES = (
-    "Failed gates are answered for by an officer of the policy who did not ask for the release, where the policy lets "
-    "them."
-)
-_WHO_REOPENS = "A rejected release is reopened by an officer of its policy, up to its last day."
-_WHO_COMMENTS = "Comments are written by its requester, by reviewers and by officers."
 _WHO_REASSESSES = "A delivered copy is assessed again by its requester or by an officer."
 _WHO_EXPIRES = "An officer records the end of a release whose last day has passed, once."
 _WHO_EXPLAINS = "Its requester, reviewers and officers have it explained."
-
-
-@router.get(f"{_PLACE}/override")
-def show_override(release: CurrentRelease) -> Response:
-    """The form to answer for failed gates."""
-    _check(bool(release.overridable), _WHO_OVERRIDES)
-    return release.form("override", gates=_rows(release))
 
 
 @router.post(f"{_PLACE}/override")
 def override(form: PostedForm, release: CurrentRelease) -> Response:
     """Answer for failed gates."""
     rows = _rows(release)
-    _check(bool(rows), _WHO_OVERRIDES)
+    _check_action(release, "override")
 
     def perform(asked: ReleaseAction) -> str:
         gates = [gate for gate, *_ in rows if form.text(f"gate.{gate}") == "yes"]
@@ -63,17 +50,10 @@ def override(form: PostedForm, release: CurrentRelease) -> Response:
     return release.act("override", form, perform, gates=rows)
 
 
-@router.get(f"{_PLACE}/reopen")
-def show_reopening(release: CurrentRelease) -> Response:
-    """The form to put a rejected release before its reviewers again."""
-    _check(release.may_reopen, _WHO_REOPENS)
-    return release.form("reopen")
-
-
 @router.post(f"{_PLACE}/reopen")
 def reopen_release(form: PostedForm, release: CurrentRelease) -> Response:
     """Put a rejected release before its reviewers again."""
-    _check(release.may_reopen, _WHO_REOPENS)
+    _check_action(release, "reopen")
 
     def perform(asked: ReleaseAction) -> str:
         reopen(asked)
@@ -82,17 +62,10 @@ def reopen_release(form: PostedForm, release: CurrentRelease) -> Response:
     return release.act("reopen", form, perform)
 
 
-@router.get(f"{_PLACE}/comment")
-def show_comment(release: CurrentRelease) -> Response:
-    """The form to comment on it."""
-    _check(release.may_comment, _WHO_COMMENTS)
-    return release.form("comment")
-
-
 @router.post(f"{_PLACE}/comment")
 def add_comment(form: PostedForm, release: CurrentRelease) -> Response:
     """Comment on it."""
-    _check(release.may_comment, _WHO_COMMENTS)
+    _check_action(release, "comment")
 
     def perform(asked: ReleaseAction) -> str:
         comment(asked)
@@ -160,6 +133,18 @@ def _rows(release: ShownRelease) -> list[tuple[str, str, str, str]]:
     ids = {gate.id for gate in release.overridable}
     view = RecordView(release.found.record)
     return [(row.gate.id, row.gate.title, row.measured, row.asked) for row in view.gates if row.gate.id in ids]
+
+
+@router.get(f"{_PLACE}/{{action}}")
+def show_form(release: CurrentRelease, action: FormName) -> Response:
+    """The form of an action, where it is the visitor's."""
+    _check_action(release, action)
+    return release.form(action, gates=_rows(release) if action == "override" else [])
+
+
+def _check_action(release: ShownRelease, action: FormName) -> None:
+    if barred := release.barred(action):
+        raise not_allowed(barred)
 
 
 def _check(allowed: bool, who: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Request
@@ -22,7 +23,6 @@ from starlette.types import Scope
 
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
-from flows.board import RequestBoard
 from flows.studio.studio import Studio
 from flows.web import (
     account_pages,
@@ -47,6 +47,9 @@ from reports.templating import TEMPLATES
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.core.guard import place_of
 from tasks.service.settings import DEFAULTS, PageSettings
+
+if TYPE_CHECKING:
+    from flows.service.board import QueuedRequests
 
 PAGES = (
     *("/sign-in", "/sign-out", "/open", "/account", "/people", "/library"),
@@ -97,15 +100,6 @@ class Writing:
     """The way in without a password."""
 
 
-@dataclass(frozen=True)
-class ServedQueue:
-    """Objects of the service that its pages use."""
-
-    requests: RequestBoard
-    terms: JobTerms
-    """Places of the policy and files that jobs of the pages use."""
-
-
 def create_app(
     workspace: Path,
     *,
@@ -114,7 +108,7 @@ def create_app(
     routers: Sequence[APIRouter] = (),
     writing: Writing | None = None,
     outages: Callable[[], Sequence[str]] = tuple,
-    queue: ServedQueue | None = None,
+    queue: "QueuedRequests | None" = None,
 ) -> FastAPI:
     """The reviewer's page over one workspace.
 
@@ -140,7 +134,7 @@ def create_app(
         door=None if writing is None else writing.door,
         has_studio=writing is not None,
         outages=outages,
-        requests=None if queue is None else queue.requests,
+        requests=queue,
     )
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site

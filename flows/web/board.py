@@ -9,18 +9,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
 from flows.accounts import Duty
-from flows.board import UNDER_WAY, BoardRequest, BoardState, RequestBoard
+from flows.board import UNDER_WAY, BoardRequest, BoardState
 from flows.signing import SENT
 from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.evidence import IndexedRelease
 from flows.web.jobs import Job, JobKind
 from flows.web.site import Visitor, fields, log, not_allowed, not_found, number_of, query, see_other, sentence
+from reports.document import plural
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.audit.history import text
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
@@ -28,6 +29,9 @@ from tasks.core.people import login_of
 from tasks.decision.standing import AWAITING_SIGNATURE
 from tasks.decision.states import State
 from tasks.decision.votes import LONGEST_REASON
+
+if TYPE_CHECKING:
+    from flows.service.board import QueuedRequests
 
 router = APIRouter()
 
@@ -83,9 +87,9 @@ class BoardRow:
         if one.awaits:
             told = [f"{len(one.voted)} of {kept.reviews_required} votes cast"]
         if current.days_late:
-            told.append(f"re-assessment {_days(current.days_late)} late")
+            told.append(f"re-assessment {plural(current.days_late, 'day')} late")
         if LAPSING in current.alarms and current.days_left is not None:
-            told.append(f"{_days(current.days_left)} left")
+            told.append(f"{plural(current.days_left, 'day')} left")
         return cls(
             place=f"/releases/{one.release_id}/{one.recipient}",
             id=one.release_id,
@@ -145,10 +149,6 @@ def _record(one: IndexedRelease, current: CurrentCase) -> str:
     return f"/releases/{one.release_id}/{one.recipient}/reassessments/{again.sequence}"
 
 
-def _days(number: int) -> str:
-    return f"{number:,} day{'' if number == 1 else 's'}"
-
-
 _FILTERS: Mapping[str, tuple[str, Callable[[BoardRow], Iterable[str]]]] = {
     "purpose": ("Purpose", lambda row: row.purposes),
     "agreement": ("Agreement", lambda row: row.agreements),
@@ -187,7 +187,8 @@ def board(visitor: CurrentVisitor) -> Response:
     show, sought = asked.get("show", ""), asked.get("q", "").strip()[:100]
     chosen = {name: asked.get(name, "")[:_LONGEST] for name in _FILTERS}
     rows = board_rows(visitor)
-    mine = [row for row in rows if visitor.has(Duty.REVIEWER) and _needs_vote(row, visitor)]
+    name, votes = visitor.account.name, visitor.has(Duty.REVIEWER)
+    mine = [row for row in rows if votes and row.release is not None and row.release.needs_vote_of(name)]
     waiting = [row for row in rows if row.release is not None and row.release.awaits]
     acting = [row for row in rows if row.asks_for_action]
     counts = Counter(word for row in rows for word in (row.state, *row.alarms))
@@ -210,7 +211,7 @@ def board(visitor: CurrentVisitor) -> Response:
         before=query(asked, page=str(page - 1)),
         after=query(asked, page=str(page + 1)),
         show=show if show in {"mine", "waiting", "all", *_STATES} else "acting",
-        votes=visitor.has(Duty.REVIEWER),
+        votes=votes,
         sought=sought,
         mine=mine,
         waiting=waiting,
@@ -227,16 +228,12 @@ def board(visitor: CurrentVisitor) -> Response:
     )
 
 
-def _needs_vote(row: BoardRow, visitor: Visitor) -> bool:
-    return row.release is not None and row.release.needs_vote_of(visitor.account.name)
-
-
 @dataclass(frozen=True)
 class ShownRequest:
     """A request without a decision, for a visitor who may see it."""
 
     visitor: Visitor
-    desk: RequestBoard | None
+    desk: "QueuedRequests | None"
     """The queue that has it; None where only the ledger knows it."""
     found: BoardRequest
 
@@ -268,7 +265,7 @@ class ShownRequest:
             once=self.visitor.form_token("request", *(["job-dry-run"] if trial and trial.is_running else [])),
         )
 
-    def act(self, sent: PostedForm, perform: Callable[[RequestBoard, str], str]) -> Response:
+    def act(self, sent: PostedForm, perform: "Callable[[QueuedRequests, str], str]") -> Response:
         """Perform an action once, in the visitor's name; returns the page of the request, or of what came of it."""
         visitor, account = self.visitor, self.visitor.account
         if self.desk is None or not self.may_act:
@@ -324,7 +321,7 @@ def show_request(visitor: CurrentVisitor, name: _RequestId) -> Response:
 def cancel(form: PostedForm, shown: CurrentRequest) -> Response:
     """Cancel it."""
 
-    def perform(desk: RequestBoard, by: str) -> str:
+    def perform(desk: "QueuedRequests", by: str) -> str:
         state = desk.cancel(shown.found.id, by, form.text("reason").replace("\r\n", "\n"))
         ended = state is BoardState.CANCELLED
         shown.visitor.session.notice = (
@@ -339,7 +336,7 @@ def cancel(form: PostedForm, shown: CurrentRequest) -> Response:
 def retry(form: PostedForm, shown: CurrentRequest) -> Response:
     """Submit it again as it was received."""
 
-    def perform(desk: RequestBoard, by: str) -> str:
+    def perform(desk: "QueuedRequests", by: str) -> str:
         name = desk.retry(shown.found.id, by)
         shown.visitor.session.notice = "The request is in the queue again."
         return f"/releases/queue/{name}"

@@ -1,9 +1,7 @@
 """The present state of a release as the large banner of its page: what holds today, whatever the gate decided then."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 from reports import numbers
+from reports.document import VerdictBox
 from tasks.audit.current import BLOCKED_TODAY, CurrentCase
 from tasks.audit.history import texts
 from tasks.decision.record import DecisionRecord, Verdict
@@ -11,17 +9,7 @@ from tasks.decision.standing import Standing
 from tasks.decision.states import State
 
 
-@dataclass(frozen=True)
-class CurrentBanner:
-    """The banner."""
-
-    sign: str
-    words: str
-    css: Literal["approved", "awaiting", "blocked", "over"]
-    meaning: str
-
-
-def banner(record: DecisionRecord, standing: Standing, current: CurrentCase) -> CurrentBanner:
+def banner(record: DecisionRecord, standing: Standing, current: CurrentCase) -> VerdictBox:
     """The banner of a release that stands so today."""
     who, until = record.recipient.organisation, numbers.day(record.valid_until)
     delivered = current.case.released is not None
@@ -29,7 +17,7 @@ def banner(record: DecisionRecord, standing: Standing, current: CurrentCase) -> 
     again = current.reassessed
     if current.state == BLOCKED_TODAY and again is not None:
         why = " ".join(texts(again, "because"))
-        return CurrentBanner(
+        return VerdictBox(
             "✗",
             "Would be blocked today",
             "blocked",
@@ -41,11 +29,11 @@ def banner(record: DecisionRecord, standing: Standing, current: CurrentCase) -> 
         words = standing.words[0].upper() + standing.words[1:]
         need = record.reviews_required
         approved = "a reviewer has" if need <= 1 else f"{need} reviewers have"
-        return CurrentBanner("◔", words, "awaiting", f"Nothing is delivered to {who} before {approved} approved it.")
+        return VerdictBox("◔", words, "awaiting", f"Nothing is delivered to {who} before {approved} approved it.")
     if state is State.BLOCKED:
         rejected = record.decision is not Verdict.BLOCKED
         words = "Rejected by its reviewers" if rejected else "Blocked"
-        return CurrentBanner("✗", words, "blocked", f"Nothing is delivered to {who}. {standing.why}")
+        return VerdictBox("✗", words, "blocked", f"Nothing is delivered to {who}. {standing.why}")
     meanings = {
         State.RELEASED: ("✓", "approved", f"{left}, and may use it until {until}."),
         State.APPROVED: ("✓", "approved", f"The copy may be delivered to {who} until {until}."),
@@ -54,4 +42,4 @@ def banner(record: DecisionRecord, standing: Standing, current: CurrentCase) -> 
         State.SUPERSEDED: ("–", "over", f"{standing.why} {left}; nothing more is delivered under it."),
     }
     sign, css, meaning = meanings.get(state, ("–", "over", standing.why))
-    return CurrentBanner(sign, state.value.capitalize(), css, meaning)  # type: ignore[arg-type]
+    return VerdictBox(sign, state.value.capitalize(), css, meaning)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ and passphrases are never kept, nothing is on disk, and a draft is given out onc
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 _KEPT_FOR = timedelta(hours=1)
@@ -16,17 +15,11 @@ KEPT_FIELDS = ("vote", "reason", "gate")
 """Fields of forms that are kept; names of repeated fields begin with one of them."""
 
 
-@dataclass(frozen=True)
-class _Draft:
-    fields: Mapping[str, str]
-    at: datetime
-
-
 class Drafts:
     """The drafts of a page, by login and address of the form."""
 
     def __init__(self) -> None:
-        self._drafts: OrderedDict[tuple[str, str], _Draft] = OrderedDict()
+        self._drafts: OrderedDict[tuple[str, str], tuple[Mapping[str, str], datetime]] = OrderedDict()
         self._lock = threading.Lock()
 
     def keep(self, login: str, place: str, fields: Mapping[str, str], now: datetime) -> None:
@@ -34,12 +27,12 @@ class Drafts:
         kept = {name: text for name, text in fields.items() if name.startswith(KEPT_FIELDS)}
         with self._lock:
             self._drafts.pop((login, place), None)
-            self._drafts[login, place] = _Draft(kept, now)
+            self._drafts[login, place] = kept, now
             while len(self._drafts) > _MOST:
                 self._drafts.popitem(last=False)
 
     def take(self, login: str, place: str, now: datetime) -> Mapping[str, str]:
         """The draft of a form, which is then forgotten; empty where there is none, or it is an hour old."""
         with self._lock:
-            found = self._drafts.pop((login, place), None)
-        return found.fields if found is not None and now - found.at < _KEPT_FOR else {}
+            fields, at = self._drafts.pop((login, place), ({}, now))
+        return fields if now - at < _KEPT_FOR else {}

@@ -81,11 +81,6 @@ class IndexedRelease:
         """Whether a login had a hand in its request."""
         return login in all_hands(self.case.kept.handed_in_by)
 
-    def mentions(self, sought: str) -> bool:
-        """Whether its title, its id or a name holds a text, in any case of letters."""
-        texts = (self.title, self.organisation, self.recipient, self.requested_by, self.release_id)
-        return any(sought.casefold() in text.casefold() for text in texts)
-
     def needs_vote_of(self, name: str) -> bool:
         """Whether somebody's vote is missing: a reviewer of its policy, not its requester, who has not voted."""
         if self.state != State.AWAITING_REVIEW or may_be_same_person(self.requested_by, name):

@@ -7,18 +7,37 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from flows.accounts import Account, Accounts, Duty
+from flows.actor import actor, utc_now
 from flows.studio.desk import Desk
-from flows.studio.person import LOGIN, OnePerson
 from flows.studio.runs import LocalRuns
 from flows.studio.studio import Studio
 from flows.web.app import Writing, create_app
 from flows.web.connections import http_server
 from flows.web.site import Door
 from flows.web.uploads import keep_uploads_in
-from flows.workspace import open_workspace
+from flows.workspace import Workspace, open_workspace
 from tasks.service.settings import PageSettings
 
+_LOGIN = "studio"
 _SETTINGS = PageSettings(idle_minutes=240, longest_hours=24)
+
+
+class OnePerson(Accounts):
+    """The account of whoever has started the program: no password signs it in, and no file has it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._only = Account(
+            login=_LOGIN,
+            name=actor(),
+            duties=frozenset({Duty.REQUESTER, Duty.REGULATOR}),
+            password=None,
+            since=utc_now(),
+        )
+
+    def _read(self) -> dict[str, Account]:
+        return {self._only.login: self._only}
 
 
 def local_app(workspace: Path, given: Path | None = None, roots: tuple[Path, ...] = ()) -> tuple[FastAPI, str]:
@@ -28,7 +47,7 @@ def local_app(workspace: Path, given: Path | None = None, roots: tuple[Path, ...
     """
     place = open_workspace(workspace)
     keep_uploads_in(place)
-    door = Door(LOGIN)
+    door = Door(_LOGIN)
     studio = Studio(Desk(place, given, roots), LocalRuns(place))
     threading.Thread(target=_import_early, daemon=True).start()
     writing = Writing(studio, OnePerson(place), door)

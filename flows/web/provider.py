@@ -42,16 +42,6 @@ _KEPT = timedelta(hours=1)
 _TIMEOUT = 10.0
 
 
-@dataclass(frozen=True)
-class Begun:
-    """A sign-in that has begun."""
-
-    address: str
-    """Of the provider, to which the browser is sent."""
-    cookie: str
-    """Binds the answer to the browser."""
-
-
 @dataclass
 class Provider:
     """The identity provider of a workspace's page."""
@@ -64,15 +54,18 @@ class Provider:
     _read: datetime | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def begin(self, redirect: str, place: str) -> Begun:
-        """Begin a sign-in that leads to the page `place`; WorkspaceError if the provider cannot be reached."""
+    def begin(self, redirect: str, place: str) -> tuple[str, str]:
+        """Begin a sign-in that leads to the page `place`; WorkspaceError if the provider cannot be reached.
+
+        Returns the provider's address, to which the browser is sent, and a cookie that binds the answer to the browser.
+        """
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         with _provider_errors(), self._session(redirect) as session:
             endpoint = self._metadata_of(session)["authorization_endpoint"]
             address, _ = session.create_authorization_url(endpoint, state=state, nonce=nonce, code_verifier=verifier)
         kept = {"state": state, "nonce": nonce, "verifier": verifier, "place": place, "redirect": redirect}
         sealed = self._cipher.encrypt_at_time(json.dumps(kept).encode(), int(self.clock().timestamp()))
-        return Begun(address, sealed.decode())
+        return address, sealed.decode()
 
     def end(self, cookie: str, answer: Mapping[str, str]) -> tuple[Mapping[str, Any], str]:
         """Claims of the person whom the provider has signed in, and the page that they are led to.

@@ -31,9 +31,9 @@ def leave(request: Request, site: CurrentSite, provider: _CurrentProvider) -> Re
     site.limit((site.limits.address, subscriber(address_of(site, request))), (site.limits.everybody, "everybody"))
     host, scheme = request.headers["host"], "https" if site.settings.https else "http"
     place = next_place(unquote(request.query_params.get("next", "")))
-    begun = provider.begin(f"{scheme}://{host}{ANSWER}", place)
-    site.set_cookie(request, _cookie(site), begun.cookie, seconds=LASTS, same_site="Lax")
-    return see_other(begun.address)
+    address, cookie = provider.begin(f"{scheme}://{host}{ANSWER}", place)
+    site.set_cookie(request, _cookie(site), cookie, seconds=LASTS, same_site="Lax")
+    return see_other(address)
 
 
 @router.get(ANSWER)

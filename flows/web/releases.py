@@ -65,7 +65,14 @@ DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'
 _DONE = {"vote": "a vote was cast", "revoke": "a release was revoked"}
 """Lines of the log."""
 _ROWS = 25
-_WHO_REVOKES = "A release is revoked by the person who requested it, or by an officer."
+_WHO: dict[str, str] = {
+    "revoke": "A release is revoked by the person who requested it, or by an officer.",
+    "override": "Failed gates are answered for by an officer of the policy who did not ask for the release, where the "
+    "policy lets them.",
+    "reopen": "A rejected release is reopened by an officer of its policy, up to its last day.",
+    "comment": "Comments are written by its requester, by reviewers and by officers.",
+}
+"""People who may perform an action."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,18 @@ class ShownRelease:
         except BadInput as error:
             return sentence(error.what)
         return ""
+
+    def barred(self, action: FormName) -> str:
+        """Reason that an action is not the visitor's now; empty if it is."""
+        if action == "vote":
+            return self.why_no_vote()
+        allowed = {
+            "revoke": self.may_revoke(),
+            "override": bool(self.overridable),
+            "reopen": self.may_reopen,
+            "comment": self.may_comment,
+        }
+        return "" if allowed[action] else _WHO[action]
 
     def needs_key(self, action: str) -> bool:
         """Whether an action is accepted only with a signature, by the settings or, of a vote, by the policy."""
@@ -355,15 +374,6 @@ def figure(release: CurrentRelease, name: str) -> Response:
     return Response(drawn.svg, media_type="image/svg+xml", headers={"Content-Security-Policy": DRAWING})
 
 
-@router.get("/releases/{release_id}/{recipient}/vote")
-def show_vote(release: CurrentRelease) -> Response:
-    """The form to vote."""
-    why = release.why_no_vote()
-    if why:
-        raise not_allowed(why)
-    return release.form("vote")
-
-
 @router.post("/releases/{release_id}/{recipient}/vote")
 def vote(form: PostedForm, release: CurrentRelease) -> Response:
     """Cast a vote."""
@@ -379,19 +389,11 @@ def vote(form: PostedForm, release: CurrentRelease) -> Response:
     return release.act("vote", form, cast)
 
 
-@router.get("/releases/{release_id}/{recipient}/revoke")
-def show_revocation(release: CurrentRelease) -> Response:
-    """The form to revoke a release."""
-    if not release.may_revoke():
-        raise not_allowed(_WHO_REVOKES)
-    return release.form("revoke")
-
-
 @router.post("/releases/{release_id}/{recipient}/revoke")
 def revoke_release(form: PostedForm, release: CurrentRelease) -> Response:
     """Revoke a release."""
     if not release.visitor.has(*REVOKES):
-        raise not_allowed(_WHO_REVOKES)
+        raise not_allowed(_WHO["revoke"])
 
     def take_back(asked: ReleaseAction) -> str:
         if form.text("sure") != "yes":

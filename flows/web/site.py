@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from fastapi import Request
@@ -19,7 +19,6 @@ from starlette.types import Message
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
-from flows.board import RequestBoard
 from flows.ledger import has_ledger, open_ledger
 from flows.web.drafts import Drafts
 from flows.web.evidence import IndexedRelease, ReleaseIndex
@@ -33,6 +32,9 @@ from tasks.core.errors import ReleasegateError
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory
 from tasks.service.settings import PageSettings
+
+if TYPE_CHECKING:
+    from flows.service.board import QueuedRequests
 
 log = logging.getLogger("releasegate.web")
 
@@ -159,7 +161,7 @@ class Site:
     """Whether requests can be written here."""
     outages: Callable[[], Sequence[str]] = tuple
     """A sentence for each server that requests wait for."""
-    requests: RequestBoard | None = None
+    requests: "QueuedRequests | None" = None
     """The requests without a decision, where a service has a queue."""
 
     @property

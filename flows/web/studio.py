@@ -16,7 +16,7 @@ from flows.cases import case_of
 from flows.drafting import drafted
 from flows.ledger import open_ledger
 from flows.studio.columns import attributes_of, known_changes, role_changes
-from flows.studio.desk import GIVEN, titles
+from flows.studio.desk import GIVEN, title_of
 from flows.studio.from_template import begin, templates
 from flows.studio.project import ReadRequest
 from flows.studio.quick import DesignSearch, changed, possible_designs
@@ -79,7 +79,7 @@ def _requests(visitor: Visitor, studio: Studio, error: ReleasegateError | None) 
     return visitor.form(
         "studio/requests.html",
         error,
-        projects=[(one.name, title) for one in projects if (title := titles([one])[one.name])],
+        projects=[(one.name, title) for one in projects if (title := title_of(one))],
         largest=LARGEST_UPLOAD // 2**20,
         templates=templates(visitor.site.workspace) if visitor.has_account else (),
     )

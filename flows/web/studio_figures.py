@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
-from flows.studio.quick import DesignSearch, QuickFigures
+from flows.studio.quick import DesignPoint, DesignSearch, QuickFigures
 from reports import numbers
 from tasks.assessments.measures import MEASURES
 from tasks.decision.measures import write_result
 from tasks.request.model import Measure
 
 WIDTH, HEIGHT = 640, 320
+_PRESENT = "present"
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 24, 44
 _NEAR = 14.0
 """Pixels between two marks whose labels would overlap."""
@@ -19,21 +19,10 @@ _DECADES = 3
 """Risks are drawn from a thousandth to one; smaller ones stand at the left edge."""
 
 
-@dataclass(frozen=True)
-class QuickGateRow:
-    """A gate in words."""
-
-    title: str
-    measured: str
-    required: str
-    passed: bool
-
-
-def gate_rows(found: QuickFigures) -> list[QuickGateRow]:
-    """The quick gates of a recipient's copy. The steward sees all counts."""
+def gate_rows(found: QuickFigures) -> list[tuple[str, str, str, bool]]:
+    """Title, figure, bound and outcome of the quick gates of a recipient's copy. The steward sees all counts."""
     return [
-        QuickGateRow(gate.heading, *write_result(gate, records=found.records, small_cell=1), gate.passed)
-        for gate in found.gates
+        (gate.heading, *write_result(gate, records=found.records, small_cell=1), gate.passed) for gate in found.gates
     ]
 
 
@@ -43,94 +32,34 @@ def kept_in_words(found: QuickFigures) -> str:
     return "" if kept is None else numbers.percent(kept)
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A design in the drawing."""
+def design_chart(found: DesignSearch) -> dict[str, object] | None:
+    """Payoff against risk as a drawing; None where no design gives a file.
 
-    label: str
-    """Its number, with those of the designs at the same place; empty where another mark has it."""
-    x: str
-    y: str
-    kind: str
-    """Name of its style: present, efficient or other."""
-
-    @property
-    def is_present(self) -> bool:
-        """Whether it is drawn above the others."""
-        return self.kind == "present"
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A line of an axis with its label."""
-
-    at: str
-    label: str
-
-
-@dataclass(frozen=True)
-class DesignRow:
-    """A design in the table."""
-
-    number: str
-    name: str
-    payoff: str
-    kept: str
-    risk: str
-    passes: bool
-    is_efficient: bool
-    is_present: bool
-
-
-@dataclass(frozen=True)
-class DesignChart:
-    """Payoff against risk: a drawing and the same as a table."""
-
-    risk: str
-    """Title of the measure of risk."""
-    marks: tuple[Mark, ...]
-    limit: str
-    """Place of the policy's limit of the risk; empty where it sets none."""
-    across: tuple[Tick, ...]
-    up: tuple[Tick, ...]
-    rows: tuple[DesignRow, ...]
-
-
-def design_chart(found: DesignSearch) -> DesignChart | None:
-    """Draw designs; None where none gives a file."""
+    `risk` is the title of the measure of risk; `marks` have a label, a place and the name of their style, the present
+    design last; ticks of the axes `across` and `up` a place and a label; `limit` is the place of the policy's limit of
+    the risk, empty where it sets none.
+    """
     if not found.points:
         return None
     payoffs = [point.payoff for point in found.points]
     low, high = min(0.0, *payoffs), max(payoffs)
     span = (high - low) or 1.0
     places = [(_across(point.risk), _up((point.payoff - low) / span)) for point in found.points]
-    marks = tuple(
-        Mark(
-            label,
-            _pixel(x),
-            _pixel(y),
-            "present" if one.design.is_present else "efficient" if one.is_efficient else "other",
-        )
+    marks = [
+        (label, _pixel(x), _pixel(y), _style(one))
         for one, (x, y), label in zip(found.points, places, _labels(places), strict=True)
-    )
-    rows = tuple(
-        DesignRow(
-            numbers.integer(number),
-            point.design.name,
-            f"{point.payoff:,.2f}",
-            numbers.percent(point.kept),
-            numbers.risk(point.risk),
-            point.passes,
-            point.is_efficient,
-            point.design.is_present,
-        )
-        for number, point in enumerate(found.points, start=1)
-    )
-    across = tuple(Tick(_pixel(_across(10.0**-power)), f"{10.0**-power:g}") for power in range(_DECADES, -1, -1))
-    steps = [low + span * part / 4 for part in range(5)]
-    up = tuple(Tick(_pixel(_up((value - low) / span)), f"{value:,.0f}") for value in steps)
-    limit = "" if found.limit is None else _pixel(_across(found.limit))
-    return DesignChart(MEASURES[found.measure].title, marks, limit, across, up, rows)
+    ]
+    return {
+        "risk": MEASURES[found.measure].title,
+        "marks": sorted(marks, key=lambda mark: mark[-1] == _PRESENT),
+        "limit": "" if found.limit is None else _pixel(_across(found.limit)),
+        "across": [(_pixel(_across(10.0**-power)), f"{10.0**-power:g}") for power in range(_DECADES, -1, -1)],
+        "up": [(_pixel(_up(part / 4)), f"{low + span * part / 4:,.0f}") for part in range(5)],
+    }
+
+
+def _style(point: DesignPoint) -> str:
+    return _PRESENT if point.design.is_present else "efficient" if point.is_efficient else "other"
 
 
 def _labels(places: Sequence[tuple[float, float]]) -> list[str]:

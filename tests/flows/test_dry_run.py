@@ -91,7 +91,7 @@ def test_whoever_has_the_data_may_try_a_policy_that_is_not_enrolled(
     (note,) = made.notes
     assert "is enrolled with other terms, and a release is refused until an officer enrols this one" in note
     assert written(world.workspace) == before
-    assert shown_dry_run(world.request, world.workspace.root, [], as_json=False) == 3
+    assert shown_dry_run(world.request, world.workspace.root, []) == 3
     told = capsys.readouterr()
     assert told.out.startswith("WOULD BE BLOCKED  university")
     assert "note: Judged by the policy as written: standard/1 is enrolled with other terms" in " ".join(

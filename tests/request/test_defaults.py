@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
-from flows.cli.defaults import explained_defaults
+from flows.cli.check import explained_defaults
 from tasks.request.defaults import Unsaid, unsaid
 from tasks.request.gate import DEFAULT_GATES
 from tasks.request.model import Policy, ReleaseRequest

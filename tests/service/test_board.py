@@ -17,13 +17,13 @@ from flows.enrolment import end_enrolment, enrol
 from flows.gate import run_release
 from flows.ledger import open_ledger
 from flows.pipeline.sequence import in_process
-from flows.service.board import QueuedRequests, job_terms
+from flows.service.board import QueuedRequests
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
 from flows.service.worker import decide, write
-from flows.web.app import ServedQueue, create_app
+from flows.web.app import create_app
 from flows.web.job_process import dry_run
 from flows.web.ledger_pages import entry_view
 from tasks.core.errors import BadInput, Outage, ReleasegateError, StageCrashed
@@ -305,7 +305,7 @@ def app(pages: Pages, world: World) -> Any:
     service = service_of(pages.workspace.root, (world.folder,))
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,), handed_in_by="ruiz (token)")
     receive(service, arrival, clock=pages.time)
-    queue = ServedQueue(QueuedRequests(service, clock=pages.time), job_terms(service))
+    queue = QueuedRequests(service, clock=pages.time)
     return create_app(pages.workspace.root, clock=pages.time, queue=queue)
 
 
@@ -556,7 +556,7 @@ def test_explanation_and_reassessment_on_the_page_are_those_of_the_commands(
     assert person is not None
     Accounts(world.workspace).add("steward", person, [Duty.REQUESTER], PASSWORD)
     service = service_of(world.workspace.root, (world.folder,))
-    queue = ServedQueue(QueuedRequests(service), job_terms(service))
+    queue = QueuedRequests(service)
     visitor = visiting(create_app(world.workspace.root, clock=lambda: NOW, queue=queue), "steward")
     place = f"/releases/{made.release_id}/{record.recipient.id}"
     for action, expected in (

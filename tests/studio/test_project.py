@@ -28,7 +28,7 @@ def draft(tmp_path: Path) -> Project:
 
 def test_a_draft_is_not_valid_and_its_file_can_be_read_all_the_same(draft: Project) -> None:
     read = draft.read()
-    assert not read.is_valid
+    assert read.error is not None
     assert {one.what for one in read.problems} == {"no value"}
     assert read.trial is not None
     assert read.has_stakes, "the draft has published amounts"
@@ -45,7 +45,7 @@ def test_stakes_are_stated_once_every_recipient_has_all_three(draft: Project) ->
 
 def test_a_request_of_several_tables_can_be_read_by_its_columns() -> None:
     read = project_at(ROOT / "examples" / "hospital" / "request.yaml").read()
-    assert read.is_valid
+    assert read.error is None
     assert read.columns is not None
     assert set(read.columns.request.attributes) == set(read.trial.request.attributes) if read.trial else False
 

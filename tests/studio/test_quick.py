@@ -37,7 +37,7 @@ def read(project: Project) -> ReadRequest:
 
 @pytest.fixture(scope="module")
 def loaded(read: ReadRequest) -> LoadedRequest:
-    assert read.is_valid
+    assert read.error is None
     assert read.trial is not None
     return read.trial
 

@@ -9,10 +9,10 @@ from axe_playwright_python.sync_playwright import Axe
 
 import flows.accounts
 from flows.ledger import open_ledger
-from flows.service.board import QueuedRequests, job_terms
+from flows.service.board import QueuedRequests
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive
-from flows.web.app import ServedQueue, create_app
+from flows.web.app import create_app
 from tasks.core.canonical import canonical_json
 from tasks.ledger.entry import Event
 from tasks.reassessment.record import TodaysVerdict
@@ -55,7 +55,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         }
         with open_ledger(pages.workspace) as ledger:
             ledger.append(Event.REASSESSED, release_id=EARLIER, recipient="university", actor="gate", body=body, at=NOW)
-        queue = ServedQueue(QueuedRequests(service, clock=pages.time), job_terms(service))
+        queue = QueuedRequests(service, clock=pages.time)
         with served(create_app(pages.workspace.root, clock=pages.time, queue=queue)) as found:
             yield found
 
