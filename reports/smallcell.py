@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from reports import numbers
 from tasks.core.fact import Bin
+from tasks.decision.measures import least_share
 
 HIDDEN = "not shown"
 NO_FILE = "no file"
@@ -57,9 +58,9 @@ class SmallCellRule:
         """The share itself, or where its count is small the share of the smallest count that may be shown."""
         count = counted(share, total)
         if self.hides(count):
-            return min(1.0, self.limit / total)
+            return least_share(self.limit, total)
         if self.hides(total - count):
-            return max(0.0, 1 - self.limit / total)
+            return 1 - least_share(self.limit, total)
         return share
 
     def mean(

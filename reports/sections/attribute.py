@@ -26,7 +26,7 @@ def attribute(view: FileView, fact: AttributeFact) -> Iterator[Block]:
         f"{_classes(view, fact.disclosed_classes)}, with {cells.share(fact.disclosed_records / total, total)} of the "
         "records."
         if fact.disclosed_records
-        else f"No class of {numbers.integer(fact.classes)} does.",
+        else f"No class{_of_all(view, fact)} does.",
         f"Classes are told apart by {', '.join(fact.known)} too, known for certain." if fact.known else None,
     )
     yield Table(
@@ -66,6 +66,11 @@ def _row(view: FileView, one: ColumnDisclosureFact, total: int) -> Row:
         numbers.risk(one.plain_rise),
         numbers.risk(one.informed_rise),
     )
+
+
+def _of_all(view: FileView, fact: AttributeFact) -> str:
+    """Classes in all; beside the mean size of a class, how many records were left out would follow from them."""
+    return "" if view.few_suppressed else f" of {numbers.integer(fact.classes)}"
 
 
 def _classes(view: FileView, classes: int) -> str:

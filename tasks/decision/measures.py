@@ -1,7 +1,7 @@
 """The measures that gates judge, as people read them in reasons, reports and explanations alike."""
 
 from collections.abc import Mapping
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from tasks.request.model import Measure
 
 _FEWEST_DIGITS = 4
 _MOST_DIGITS = 17
+_DIGITS_OF_BOUNDS = 2
 _ROUNDING = 1e-9
 _SMALL_CELL = 11
 
@@ -122,11 +123,23 @@ def _bound(text: MeasureText, result: GateResult, records: RecordCounts | None, 
         return count / people if result.interval is None else wilson(count, people)[1]
 
     low, high = share_of(min(small_cell, people)), share_of(max(people - small_cell, 0))
+    bound = least_share(small_cell, people)
+    shown = (bound, round(1 - bound, _MOST_DIGITS)) if result.interval is None else (low, high)
     if measured < low - _ROUNDING and abs(measured - share_of(0)) > _ROUNDING:
-        return f"under {write_figure(text, low)}"
+        return f"under {write_figure(text, shown[0])}"
     if measured > high + _ROUNDING and abs(measured - share_of(people)) > _ROUNDING:
-        return f"over {write_figure(text, high)}"
+        return f"over {write_figure(text, shown[1])}"
     return None
+
+
+def least_share(small_cell: int, people: int) -> float:
+    """Share of the smallest count that may be shown, upward to two digits: how many the people are follows from no more.
+
+    >>> least_share(11, 854), least_share(11, 858), least_share(11, 8)
+    (0.013, 0.013, 1.0)
+    """
+    share = Decimal(min(small_cell, people)) / people
+    return float(Context(prec=_DIGITS_OF_BOUNDS, rounding=ROUND_CEILING).plus(share))
 
 
 def write_pair(text: MeasureText, figure: float, threshold: float) -> tuple[str, str]:

@@ -205,7 +205,7 @@ def result(measure: Measure, measured: float | None, threshold: float, unit: str
 @pytest.mark.parametrize(
     ("share", "records", "text"),
     [
-        (7 / 32561, 32561, "under 0.03378%"),
+        (7 / 32561, 32561, "under 0.034%"),
         (11 / 32561, 32561, "0.03378%"),
         (0.0, 32561, "0%"),
         ((32561 - 3) / 32561, 32561, "over 99.97%"),
@@ -224,13 +224,13 @@ def test_a_share_does_not_tell_a_small_count(share: float, records: int | None, 
 def test_a_share_is_bounded_by_the_records_it_refers_to() -> None:
     counts = RecordCounts(240, 154)
     attacked = result(Measure.TRANSPARENT_ATTACKED, 150 / 154, 0.5)
-    assert write_result(attacked, records=counts)[0] == "over 92.86%"  # 143 of 154: 11 at least are not
+    assert write_result(attacked, records=counts)[0] == "over 92.8%"  # 143 of 154: 11 at least are not
     assert (
-        write_result(result(Measure.SUPPRESSED_SHARE, 5 / 240, 0.5), records=counts)[0] == "under 4.583%"
+        write_result(result(Measure.SUPPRESSED_SHARE, 5 / 240, 0.5), records=counts)[0] == "under 4.6%"
     )  # 11 of 240
     verdict, reasons = decide([attacked.model_copy(update={"passed": False})], 0, records=counts)
     assert verdict is Verdict.BLOCKED
-    assert "over 92.86% measured" in reasons[0]
+    assert "over 92.8% measured" in reasons[0]
 
 
 def test_a_count_is_not_told_where_it_is_small() -> None:

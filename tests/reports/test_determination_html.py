@@ -389,7 +389,7 @@ def test_small_counts_appear_nowhere_and_do_not_follow() -> None:
 def test_a_few_suppressed_records_do_not_follow_from_any_table() -> None:
     text = text_with_figures(records.awaiting_review())
     assert ">32,550" in text
-    assert "under 0.03378%" in text
+    assert "under 0.034%" in text
     for told in ("32,555", "3,711"):
         assert told not in text
 

@@ -256,7 +256,7 @@ class TestSmallCells:
             record = with_utility(classification=changed)
             assert record.utility is not None
             found.add(section(record))
-            assert ">98.78% >98.78%" in section(record)
+            assert ">98.70% >98.70%" in section(record)
         assert len(found) == 1
 
     def test_few_records_that_moved_are_a_bound(self) -> None:

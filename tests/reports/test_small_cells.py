@@ -134,3 +134,11 @@ def test_information_and_payoff_do_not_tell_few_suppressed_people() -> None:
     payoff = record.gates[-3].model_copy(update={"id": Measure.PUBLISHER_PAYOFF, "measured": 1146.82})
     paid = {row.gate.id: row.measured for row in RecordView(records.changed(record, gates=(payoff,))).gates}
     assert paid[Measure.PUBLISHER_PAYOFF] == "over 1,146.00"
+
+
+@pytest.mark.parametrize("came_in", [300, 858, 32_561])
+def test_the_records_left_out_do_not_follow_from_a_bound(came_in: int) -> None:
+    """Whoever knows the records that came in and reads bounds only knows no more than that few were left out."""
+    bounds = {(ELEVEN.share(3 / leaving, leaving), ELEVEN.share(1 - 3 / leaving, leaving)) for leaving in
+              range(came_in - 10, came_in)}  # fmt: skip
+    assert len(bounds) <= 2

@@ -137,7 +137,7 @@ def test_the_small_cell_rule_holds(pages: Pages) -> None:
         told = words(visitor.get(place).text)
         assert "32,555" not in told
         assert "32,561" not in told
-    assert "under 0.03378%" in words(visitor.get(RELEASE).text)
+    assert "under 0.034%" in words(visitor.get(RELEASE).text)
 
 
 def test_no_value_of_the_data_and_no_place_of_a_file_is_on_any_page(pages: Pages) -> None:
