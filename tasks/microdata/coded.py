@@ -274,16 +274,13 @@ def group_sensitivities(
             values: dict[str, float] = {}
             for level, labels in enumerate(hierarchy.labels[:-1]):
                 for value, leaf in hierarchy.domain.items():
-                    weight, group = _of_value(given, value), hierarchy.groups[leaf, level]
+                    group = hierarchy.groups[leaf, level]
+                    weight = 0.0 if value == MISSING else given.values.get(value, given.default)
                     values[labels[group]] = extreme(values.get(labels[group], weight), weight)
             values = dict.fromkeys(hierarchy.axis_labels, 0.0) | values
             default = extreme(values.values())
             found[name] = SensitivityWeights(attribute=given.attribute, values=values, default=default)
     return found
-
-
-def _of_value(given: SensitivityWeights, value: str) -> float:
-    return 0.0 if value == MISSING else given.values.get(value, given.default)
 
 
 def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.microdata.hierarchy import Codes, Hierarchy
-from tasks.microdata.tuples import Counts, Tuples, radix_strides
+from tasks.microdata.tuples import Counts, Tuples, places_among, radix_strides
 
 _COUNT_BYTES = 8
 _LARGEST_TABLE = 2**16
@@ -44,8 +44,7 @@ class DenseCube:
         numbers = np.zeros(len(cells), dtype=np.int64)
         for axis, stride in enumerate(self.strides):
             numbers += cells[:, axis] * stride
-        people: Counts = self.counts.ravel().take(numbers).astype(np.int64)
-        return people
+        return self.counts.ravel().take(numbers).astype(np.int64)
 
 
 def cube_cells(hierarchies: Sequence[Hierarchy]) -> int:
@@ -113,7 +112,7 @@ class SparseCube:
                 keys, people = self.node(levels)
             else:
                 keys, people = self._people_of_few(np.unique(numbers[rows]), levels)
-            place, found = _find(keys, numbers[rows])
+            place, found = places_among(keys, numbers[rows])
             counts[rows] = np.where(found, people[place], 0)
         return counts
 
@@ -131,7 +130,8 @@ class SparseCube:
         middle = len(first)
         one, other = self._cell_numbers(first, levels), self._cell_numbers(last, levels, middle)
         later = keys % self.strides[middle - 1]
-        one_held, other_held = (_find(np.unique(part), of)[1] for part, of in ((keys - later, one), (later, other)))
+        halves = (keys - later, one), (later, other)
+        one_held, other_held = (places_among(np.unique(part), numbers)[1] for part, numbers in halves)
         rows = np.flatnonzero(one_held[first_of])
         rows = rows[other_held[last_of[rows]]]
         return keys, self._people(keys, one[first_of[rows]] + other[last_of[rows]], self.people.counts[rows])
@@ -139,7 +139,7 @@ class SparseCube:
     @staticmethod
     def _people(keys: Counts, numbers: Counts, people: Counts) -> Counts:
         """People in each of some cells, whose numbers grow; ``numbers`` are the cells of these people."""
-        place, found = _find(keys, numbers)
+        place, found = places_among(keys, numbers)
         return np.rint(np.bincount(place[found], weights=people[found], minlength=len(keys))).astype(np.int64)
 
     @cached_property
@@ -167,12 +167,6 @@ class SparseCube:
         for axis, column in enumerate(columns, start):
             numbers += (self.hierarchies[axis].positions[:, levels[axis]] * self.strides[axis]).take(column)
         return numbers
-
-
-def _find(keys: Counts, numbers: Counts) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Place of each number among growing keys, and whether it is there."""
-    place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
-    return place, keys[place] == numbers
 
 
 def count_cube(
@@ -274,5 +268,4 @@ class NodeCounts:
         places = np.zeros(len(nodes), dtype=np.int64)
         for leaf, (table, level) in zip(leaves, self._tables, strict=True):
             places += table.take(leaf + level.take(nodes))
-        people: Counts = self.cube.counts.take(places).astype(np.int64)
-        return people
+        return self.cube.counts.take(places).astype(np.int64)

@@ -7,7 +7,7 @@ A hierarchy does not read files and does not know an attribute's role; ``tasks.m
 ARX form, ``tasks.microdata.build`` makes hierarchies from intervals, prefixes and groups.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -42,6 +42,13 @@ class Hierarchy:
     """Group of each leaf at each level, array of shape (n_leaves, n_levels)."""
     values: tuple[tuple[str, ...], ...] = ()
     """Values that each leaf holds where the leaves are groups, as of ``from_level``; empty where they are values."""
+
+    @classmethod
+    def stored(
+        cls, name: str, labels: Iterable[Iterable[str]], groups: Codes, values: Iterable[Iterable[str]] = ()
+    ) -> "Hierarchy":
+        """A hierarchy whose labels and values were stored as lists."""
+        return cls(name, tuple(map(tuple, labels)), groups, tuple(map(tuple, values)))
 
     @property
     def n_leaves(self) -> int:
@@ -107,8 +114,7 @@ class Hierarchy:
 
     def starts(self, level: int) -> Codes:
         """First leaf of each group of a level."""
-        first: Codes = np.flatnonzero(np.diff(self.groups[:, level], prepend=-1)).astype(np.int32)
-        return first
+        return np.flatnonzero(np.diff(self.groups[:, level], prepend=-1)).astype(np.int32)
 
     def encode(self, values: Sequence[str] | NDArray[np.object_], *, groups: bool = True) -> Codes:
         """Leaf number of each value; −1 for one outside the domain. Leaves that are groups are known by name, if so."""
@@ -295,8 +301,7 @@ def _astray(below: NDArray[np.intp], above: NDArray[np.intp]) -> NDArray[np.intp
     """Rows that are in another group of a level than the first row of their group of the level below."""
     first_parent = np.full(below.max() + 1, -1, dtype=np.intp)
     first_parent[below[::-1]] = above[::-1]
-    astray: NDArray[np.intp] = np.flatnonzero(first_parent[below] != above)
-    return astray
+    return np.flatnonzero(first_parent[below] != above)
 
 
 def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:
@@ -331,5 +336,4 @@ def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:
 def _returning(labels: NDArray[np.object_]) -> NDArray[np.intp]:
     """Rows that return to a group after another one."""
     codes, _ = pd.factorize(labels)
-    returning: NDArray[np.intp] = np.flatnonzero(pd.Series(codes).duplicated() & (np.diff(codes, prepend=-1) != 0))
-    return returning
+    return np.flatnonzero(pd.Series(codes).duplicated() & (np.diff(codes, prepend=-1) != 0))

@@ -75,8 +75,7 @@ def _of_people(frame: pd.DataFrame, table: str, people: pd.Series, request: Rele
     if len(nobody):
         what = "rows name no person of the dataset"
         raise _Fault(table, request.person_id, nobody, request).error(what, "a person who has a row in the dataset")
-    rows: Rows = people.to_numpy()[place]
-    return rows
+    return people.to_numpy()[place]
 
 
 def _check_key(frame: pd.DataFrame, table: str, request: ReleaseRequest) -> None:

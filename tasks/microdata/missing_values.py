@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy, with_leaf_apart
-from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, radix_strides
+from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, places_among, radix_strides
 from tasks.request.model import MissingReading
 
 Flags = NDArray[np.bool_]
@@ -146,14 +146,12 @@ def _lacking_sets(
 def _keys(codes: Codes, known: Flags, hierarchies: Sequence[Hierarchy]) -> Counts:
     """Number of the values of some attributes of each row."""
     strides = radix_strides([tree.n_leaves for tree in hierarchies])
-    keys: Counts = (codes * known).astype(np.int64) @ strides
-    return keys
+    return (codes * known).astype(np.int64) @ strides
 
 
 def _looked_up(keys: Counts, found: Counts, counts: Counts) -> Counts:
     """Sum of the counts of each of some growing keys; those of other keys are left out."""
-    place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
-    own = keys[place] == found
+    place, own = places_among(keys, found)
     return np.rint(np.bincount(place[own], counts[own], len(keys))).astype(np.int64)
 
 

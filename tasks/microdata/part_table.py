@@ -38,10 +38,7 @@ class PartTable:
         return replace(self, people=distinct_tuples(self.people.codes, listed, self.people.counts)[0])
 
     def with_file(
-        self,
-        data: Tuples,
-        hierarchies: Mapping[str, Hierarchy],
-        missing: MissingReading = MissingReading.OWN_GROUP,
+        self, data: Tuples, hierarchies: Mapping[str, Hierarchy], missing: MissingReading = MissingReading.OWN_GROUP
     ) -> Tuples:
         """The population that the file and the table make up, under a reading of missing values.
 

@@ -68,8 +68,7 @@ def differing_rows(cells: pd.Series, persons: Persons) -> NDArray[np.intp]:
     codes, _ = pd.factorize(cells)
     rows = np.flatnonzero(codes != codes[persons.first_rows][persons.of_row])
     _, first = np.unique(persons.of_row[rows], return_index=True)
-    found: NDArray[np.intp] = np.sort(rows[first])
-    return found
+    return np.sort(rows[first])
 
 
 def distinct_values(

@@ -430,9 +430,7 @@ def load(path: Path) -> Prepared:
         )
         return Prepared(
             {
-                name: Hierarchy(
-                    name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"], tuple(map(tuple, about["values"][name]))
-                )
+                name: Hierarchy.stored(name, levels, arrays[f"groups_{axis}"], about["values"][name])
                 for axis, (name, levels) in enumerate(about["labels"].items())
             },
             data,

@@ -36,10 +36,16 @@ class Tuples:
 
     def find(self, keys: Counts) -> NDArray[np.intp]:
         """Number of the tuple with each key; −1 where there is none."""
-        if len(self) == 0:
-            return np.full(len(keys), -1, dtype=np.intp)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
-        return np.where(self.keys[place] == keys, place, -1)
+        place, found = places_among(self.keys, keys)
+        return np.where(found, place, -1)
+
+
+def places_among(keys: Counts, numbers: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Place of each number among growing keys, and whether it is there."""
+    if not len(keys):
+        return np.zeros(len(numbers), dtype=np.intp), np.zeros(len(numbers), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return place, keys[place] == numbers
 
 
 def radix_strides(sizes: Sequence[int]) -> Counts:
