@@ -110,7 +110,7 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
     """
     found = decoys.detectability
     judged = None if found is None else max(found.tried, key=lambda one: (math.isnan(one.high), one.high))
-    if found is None or judged is None:
+    if judged is None or found is None:
         because = "There are too few cells to draw enough decoys to measure whether they can be distinguished."
     else:
         because = (

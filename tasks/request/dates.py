@@ -169,7 +169,7 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "policy.linkage.known, policy.utility.target and k_anonymity name no shifted or relative dates",
-            _named_elsewhere,
+            lambda one: next((place for place, name in named_in_policy(one) if name in one.dated), None),
             got="a column of shifted or relative dates",
             fix="leave it out; policy.dates states what is known of dates",
         ),
@@ -212,7 +212,3 @@ def _days(request: "ReleaseRequest", name: str) -> int | None:
 def _event(request: "ReleaseRequest", name: str) -> str | None:
     terms = request.attributes[name].date
     return None if terms is None else terms.event
-
-
-def _named_elsewhere(request: "ReleaseRequest") -> str | None:
-    return next((place for place, name in named_in_policy(request) if name in request.dated), None)

@@ -79,7 +79,7 @@ from tasks.request.policy import (
     ValidationPolicy,
 )
 from tasks.request.population import ExternalData, Population, PopulationBasis
-from tasks.request.population_rules import POPULATION_RULES
+from tasks.request.population_rules import POPULATION_RULES, resources_of
 from tasks.request.recipient import (
     PARTITIONS,
     Agreement,
@@ -132,10 +132,7 @@ class ReleaseRequest(RequestPart):
     requested_by: PersonId = Field(description="Id of the enrolled person who asks for the release.")
     expert: Text | None = Field(default=None, description="The expert who signs the determination, with qualification.")
     dataset: Dataset
-    attributes: dict[Text, Attribute] = Field(
-        min_length=1,
-        description="Columns of the dataset, by name.",
-    )
+    attributes: dict[Text, Attribute] = Field(min_length=1, description="Columns of the dataset, by name.")
     tables: dict[TableName, FurtherTable] = Field(
         default_factory=dict, max_length=50, description="Further tables of the same persons, by name."
     )
@@ -250,10 +247,7 @@ class ReleaseRequest(RequestPart):
         Rule(
             "where a recipient consults several resources there is no register, no map over priors and no belief",
             lambda one: (
-                _first(
-                    (f"recipients.{place}.adversary.resources", bool(who.adversary and who.adversary.resources))
-                    for place, who in enumerate(one.recipients)
-                )
+                resources_of(one)
                 if one.external_data is not None
                 or one.policy.generalization.adversary_belief == "unknown group"
                 or ((grid := one.policy.sensitivity.penalties) is not None and grid.priors is not None)
