@@ -18,7 +18,7 @@ from tasks.draft.people import person_column, with_rows
 from tasks.draft.places import with_places
 from tasks.draft.questions import Question
 from tasks.draft.roles import GENERIC_NAMES, ColumnProfile, Suggestion, profile, suggest
-from tasks.draft.separation import Separation, separations
+from tasks.draft.separation import separations
 from tasks.draft.stated import NOTHING_STATED, Stated
 from tasks.microdata.build import write_arx, written_out
 from tasks.microdata.hierarchy import MISSING, Hierarchy, with_leaf_apart
@@ -72,8 +72,6 @@ class Draft:
     """Role and reasons for each column, in the order of the file."""
     record_id: str | None
     """Column that names each record once, where there is one."""
-    separations: tuple[Separation, ...]
-    """Sets of up to three quasi-identifiers, measured."""
     person: str | None = None
     """Column that seems to name the person of each row, where a person has several."""
     further: DraftedTables = NO_FURTHER
@@ -191,13 +189,12 @@ def composed(
         lacks = [one.profile.name for one in quasi if one.profile.name not in population.frame.columns]
         shown = {"path": population.path, "count": counted, "lacks": lacks}
     hierarchies = hierarchies_of(quasi, columns, counts)
-    measured = tuple(separations({one.profile.name: columns[one.profile.name].codes for one in quasi}))
+    measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
     return Draft(
         lambda given: compose(data, shown, suggestions, hierarchies, measured, further=tables, given=given),
         {str(one.source.file): one.table for one in hierarchies.values() if one.table is not None},
         suggestions,
         data["record_id"],
-        measured,
         data["person"],
         tables,
         data["form"],

@@ -107,8 +107,6 @@ def people_beside_missing(
 class _LackingSet:
     """Combinations that lack the same attributes, by the values that they have: one for each such part of the table."""
 
-    known: Flags
-    """Attributes that are not missing, shape (n_attributes,)."""
     codes: Codes
     """Leaf codes, those for missing values included; shape (n_groups, n_attributes)."""
     group_of: NDArray[np.int32]
@@ -140,7 +138,7 @@ def _lacking_sets(
         )
         records_of = _looked_up(every, _keys(data.codes[rows], known, hierarchies), data.counts[rows])
         codes = np.where(known, people.codes[first], leaves).astype(np.int32)
-        yield _LackingSet(known, codes, group_of.ravel().astype(np.int32), records_of)
+        yield _LackingSet(codes, group_of.ravel().astype(np.int32), records_of)
 
 
 def _keys(codes: Codes, known: Flags, hierarchies: Sequence[Hierarchy]) -> Counts:
