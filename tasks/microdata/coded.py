@@ -160,14 +160,9 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
 
     Where the request does not say, a quasi-identifier is known and nothing else is.
     """
-    default = {Role.QUASI: KNOWN}
-    return {
-        name: attribute.known_probability
-        if attribute.known_probability is not None
-        else default.get(attribute.role, UNKNOWN)
-        for name, attribute in request.attributes.items()
-        if not attribute.role.withheld
-    }
+    stated = {name: one.known_probability for name, one in request.attributes.items() if not one.role.withheld}
+    default = {name: KNOWN if name in request.quasi_identifiers else UNKNOWN for name in stated}
+    return default | {name: chance for name, chance in stated.items() if chance is not None}
 
 
 def knowable_columns(request: ReleaseRequest) -> tuple[str, ...]:

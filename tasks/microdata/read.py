@@ -40,10 +40,11 @@ def read_data(loaded: LoadedRequest) -> pd.DataFrame:
 
 def read_files(dataset: Path, tables: Mapping[str, Path], request: ReleaseRequest) -> pd.DataFrame:
     """Read the tables of a request from these files as one frame; errors as of ``read_data``."""
-    found: dict[str | None, pd.DataFrame] = {None: read_microdata(dataset, request)}
-    for name, path in tables.items():
-        found[name] = read_microdata(path, request, name)
-    return joined(found, request) if tables else found[None]
+    first = read_microdata(dataset, request)
+    others: dict[str | None, pd.DataFrame] = {
+        name: read_microdata(path, request, name) for name, path in tables.items()
+    }
+    return joined({None: first, **others}, request) if tables else first
 
 
 def table_files(loaded: LoadedRequest) -> dict[str, Path]:
