@@ -468,11 +468,6 @@ def _recipient_fact(recipient: Recipient) -> RecipientFact:
 def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[FieldFact, ...]:
     """The fields of a release whose generalization was not reached."""
     return tuple(
-        FieldFact.of(
-            name,
-            attribute,
-            prepared.distinct_values[name],
-            treatment=attribute.treatment or "not released",
-        )
+        FieldFact.of(name, attribute, prepared.distinct_values[name], treatment=attribute.treatment or "not released")
         for name, attribute in request.attributes.items()
     )

@@ -145,15 +145,20 @@ def _fields(**rules: Rule) -> Rule:
 
 
 def _gate(gate: dict[str, Any]) -> dict[str, Any]:
-    measured, comparison = gate["measured"], gate["comparison"]
-    if measured is None or comparison == "is":
+    if gate["measured"] is None or gate["comparison"] == "is":
         return gate
-    at_most = comparison == "at most"
-    figure = upward(measured) if at_most else downward(measured)
-    holds = figure <= gate["threshold"] if at_most else figure >= gate["threshold"]
     if gate["interval"]:
         gate["interval"] |= {"low": nearest(gate["interval"]["low"]), "high": nearest(gate["interval"]["high"])}
-    return {**gate, "measured": figure if holds or not gate["passed"] else gate["threshold"]}
+    figure = rounded_figure(gate["measured"], gate["comparison"], gate["threshold"], passed=gate["passed"])
+    return {**gate, "measured": figure}
+
+
+def rounded_figure(measured: float, comparison: str, threshold: float, *, passed: bool) -> float:
+    """A gate's figure, rounded against the release, but not beyond the threshold that it has passed."""
+    at_most = comparison == "at most"
+    figure = upward(measured) if at_most else downward(measured)
+    holds = figure <= threshold if at_most else figure >= threshold
+    return figure if holds or not passed else threshold
 
 
 def _limit(limit: dict[str, Any]) -> dict[str, Any]:

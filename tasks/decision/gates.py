@@ -110,7 +110,7 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
     """
     found = decoys.detectability
     judged = None if found is None else max(found.tried, key=lambda one: (math.isnan(one.high), one.high))
-    if found is None or judged is None:
+    if judged is None or found is None:
         because = "There are too few cells to draw enough decoys to measure whether they can be distinguished."
     else:
         because = (
@@ -188,17 +188,13 @@ def rescored_gate(
     if rescored is None:
         because = "The file could not be read back and scored."
         return _condition(RESCORED_EQUAL, title, None, because, output_sha256)
-    differing = sorted(
+    names = sorted(recorded.keys() | rescored.keys())
+    pairs = ((name, recorded.get(name, math.nan), rescored.get(name, math.nan)) for name in names)
+    differing = [
         name
-        for name in recorded.keys() | rescored.keys()
-        if math.isinf(recorded.get(name, math.nan))
-        or not math.isclose(
-            recorded.get(name, math.nan),
-            rescored.get(name, math.nan),
-            rel_tol=_RELATIVE_TOLERANCE,
-            abs_tol=_ABSOLUTE_TOLERANCE,
-        )
-    )
+        for name, own, found in pairs
+        if math.isinf(own) or not math.isclose(own, found, rel_tol=_RELATIVE_TOLERANCE, abs_tol=_ABSOLUTE_TOLERANCE)
+    ]
     because = "No figure was recorded to compare with."
     if recorded:
         because = f"All {len(recorded)} figures of the file as written are those recorded."

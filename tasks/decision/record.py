@@ -61,8 +61,7 @@ class GateResult(Fact):
     because: str
     evidence_sha256: Sha256 | None = None
     alone: float | None = Field(
-        default=None,
-        description="Figure without the other columns or copies that make it worse; None where none does.",
+        default=None, description="Figure without the other columns or copies that make it worse; None where none does."
     )
     columns: tuple[str, ...] = Field(
         default=(), description="Other released columns that make the figure worse; empty where none does."

@@ -374,26 +374,24 @@ def check_apart(record: DecisionRecord, actor: str, person: str, *, signed: bool
     own = bool(person) and person == record.requester_id
     own_logins = {login_of(actor), *logins}
     acted = not own_logins.isdisjoint(other_hands(record.handed_in_by))
-    if own or acted or (not signed and record.handed_in_by and login_of(record.handed_in_by) in own_logins):
-        raise BadInput(
-            "the requester may neither review nor override their own release"
-            if own
-            else "who made the token of a request, or submitted it again, may neither review nor override its release"
-            if acted
-            else "the login that a request came from may neither review nor override its release",
-            where=f"release to {record.recipient.id}",
-            expected="a person who had no hand in the request"
-            if acted
-            else "another person than the requester, at another login or with a signature of their own key",
-            got="the id of the requester"
-            if own
-            else "a login that made the token of the request, or submitted it again"
-            if acted
-            else "the login that the request came from, and no signature",
-            fix="ask a different person"
-            if own or acted
-            else "act under your own login, or register a key: releasegate key create",
-        )
+    if not (own or acted or (not signed and record.handed_in_by and login_of(record.handed_in_by) in own_logins)):
+        return
+    what = "the login that a request came from may neither review nor override its release"
+    got = "the login that the request came from, and no signature"
+    if own:
+        what, got = "the requester may neither review nor override their own release", "the id of the requester"
+    elif acted:
+        what = "who made the token of a request, or submitted it again, may neither review nor override its release"
+        got = "a login that made the token of the request, or submitted it again"
+    another = "another person than the requester, at another login or with a signature of their own key"
+    register = "act under your own login, or register a key: releasegate key create"
+    raise BadInput(
+        what,
+        where=f"release to {record.recipient.id}",
+        expected="a person who had no hand in the request" if acted else another,
+        got=got,
+        fix="ask a different person" if own or acted else register,
+    )
 
 
 def revoking_roles(record: DecisionRecord, name: str) -> frozenset[WorkflowRole]:

@@ -105,8 +105,7 @@ def persons_released(person_of_row: NDArray[np.int32], released: NDArray[np.intp
     place = np.full(int(person_of_row.max(initial=-1)) + 1, -1, dtype=np.int32)
     place[released] = np.arange(len(released), dtype=np.int32)
     found = place[person_of_row]
-    kept: NDArray[np.int32] = found[found >= 0]
-    return kept
+    return found[found >= 0]
 
 
 def kept_key(key_file: Path, release_id: str, recipient: str) -> bytes:
@@ -184,15 +183,10 @@ def unpacked(members: Mapping[str, bytes]) -> Kept:
             return Kept(
                 request=members[_REQUEST],
                 hierarchies={
-                    name: Hierarchy(
-                        name,
-                        tuple(tuple(level) for level in levels),
-                        arrays[f"groups_{axis}"],
-                        tuple(tuple(values) for values in held.get(name, ())),
-                    )
+                    name: Hierarchy.stored(name, levels, arrays[f"groups_{axis}"], held.get(name, ()))
                     for axis, (name, levels) in enumerate(labels.items())
                 },
-                axis_labels=tuple(tuple(axis) for axis in json.loads(arrays["axis_labels"].tobytes())),
+                axis_labels=tuple(map(tuple, json.loads(arrays["axis_labels"].tobytes()))),
                 grouped=tuple(arrays[f"grouped_{axis}"] for axis in range(len(labels))),
                 population=Tuples(
                     arrays["population_codes"].astype(np.int32),

@@ -202,8 +202,7 @@ class LastCheck:
         held = np.zeros(len(cells), dtype=np.bool_)
         for level in groups.T:
             held |= level[of_row] == cells
-        same: Flags = self._equals(name, pa.DictionaryArray.from_arrays(pa.array(cells), labels), self._real) & held
-        return same
+        return self._equals(name, pa.DictionaryArray.from_arrays(pa.array(cells), labels), self._real) & held
 
     @cached_property
     def _listed(self) -> dict[str, ListedRows]:

@@ -60,16 +60,14 @@ def reference_faults(keys: Mapping[str | None, Keys], request: ReleaseRequest) -
     person = request.person_id if request.person_id in request.pseudonyms else None
     for table, terms in request.tables.items():
         own, outer = request.key_of(table), request.parent_key(table)
-        if person is not None and not _all_in(keys[table][person], keys[None][person]):
-            yield f"rows of {table} are of no person of the dataset"
+        if person is not None:
+            known = pc.is_in(keys[table][person], value_set=keys[None][person])
+            if not pc.all(known, min_count=0).as_py():
+                yield f"rows of {table} are of no person of the dataset"
         if own in request.pseudonyms and len(pc.unique(keys[table][own])) < len(keys[table][own]):
             yield f"rows of {table} do not have keys of their own"
         elif outer in request.pseudonyms:
             yield from _within_faults(keys[table], keys[terms.within], str(outer), person, (table, str(terms.within)))
-
-
-def _all_in(keys: pa.Array, others: pa.Array) -> bool:
-    return bool(pc.all(pc.is_in(keys, value_set=others), min_count=0).as_py())
 
 
 def _within_faults(inner: Keys, outer: Keys, key: str, person: str | None, tables: tuple[str, str]) -> Iterator[str]:

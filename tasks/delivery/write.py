@@ -72,7 +72,7 @@ from tasks.microdata.coded import (
     weighed_column,
 )
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.tuples import Counts
+from tasks.microdata.tuples import Counts, places_among
 from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest, SensitivityWeights, ValueType
@@ -201,10 +201,7 @@ def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: Masked
 
 
 def score_again(
-    path: Source,
-    request: ReleaseRequest,
-    prepared: Prepared,
-    real: NDArray[np.bool_] | None = None,
+    path: Source, request: ReleaseRequest, prepared: Prepared, real: NDArray[np.bool_] | None = None
 ) -> ScoreFigure:
     """Combined score of the real rows of a released file, all where not given, by columns in the order that they had.
 
@@ -242,11 +239,7 @@ def is_scored_alike(path: Source, candidate: Candidate, records: NDArray[np.intp
 
 
 def _coded_again(
-    path: Source,
-    request: ReleaseRequest,
-    prepared: Prepared,
-    names: Sequence[str],
-    real: NDArray[np.bool_] | None,
+    path: Source, request: ReleaseRequest, prepared: Prepared, names: Sequence[str], real: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.integer], tuple[tuple[Floats, ...], ...]]:
     """Codes of the real rows by column, and the greatest and the least weight of each value of each column."""
     of_groups = [group_sensitivities(request, prepared.hierarchies, lightest=least) for least in (False, True)]
@@ -397,8 +390,8 @@ def figures_of_file(
         cell_numbers(cells[real], index.axis_sizes), return_inverse=True, return_counts=True
     )
     known, first = np.unique(cell_numbers(made.cells, index.axis_sizes), return_index=True)
-    place = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-    if len(numbers) == 0 or (known[place] != numbers).any():
+    place, found = places_among(known, numbers)
+    if len(numbers) == 0 or not found.all():
         return None
     counts, of_cell = records.astype(np.int64), first[place]
     people, effective = made.people[of_cell], made.effective[of_cell]

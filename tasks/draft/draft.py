@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,13 @@ from tasks.draft.file_form import MISSING_MARKS
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
 from tasks.draft.people import person_column, with_rows
 from tasks.draft.places import with_places
-from tasks.draft.preview import previewed
 from tasks.draft.questions import Question
 from tasks.draft.roles import GENERIC_NAMES, ColumnProfile, Suggestion, profile, suggest
-from tasks.draft.separation import Separation, separations
+from tasks.draft.separation import separations
 from tasks.draft.stated import NOTHING_STATED, Stated
-from tasks.microdata.build import write_arx
-from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.level_sizes import LevelSize
+from tasks.microdata.build import write_arx, written_out
+from tasks.microdata.hierarchy import MISSING, Hierarchy, with_leaf_apart
+from tasks.microdata.level_sizes import LevelSize, level_sizes
 from tasks.microdata.read import no_records
 from tasks.request.document import REQUEST_FILE
 from tasks.request.file_form import FileForm
@@ -72,8 +72,6 @@ class Draft:
     """Role and reasons for each column, in the order of the file."""
     record_id: str | None
     """Column that names each record once, where there is one."""
-    separations: tuple[Separation, ...]
-    """Sets of up to three quasi-identifiers, measured."""
     person: str | None = None
     """Column that seems to name the person of each row, where a person has several."""
     further: DraftedTables = NO_FURTHER
@@ -110,25 +108,27 @@ class Draft:
 def profiled(source: Source) -> ProfiledFile:
     """Encode and profile the columns of a file; DataError if it has no records, or its header looks like data."""
     frame = source.frame
-    names = [str(name) for name in frame.columns]
-    check_header(names, len(frame), source.path)
-    given = {name: frame.iloc[:, position] for position, name in enumerate(names)}
-    marks = missing_marks(given.values())
-    columns = {name: encoded(column, marks) for name, column in given.items()}
-    profiles = {
-        name: profile(name, column, label_of(frame, name), value_labels_of(frame, name))
+    check_header([str(name) for name in frame.columns], len(frame), source.path)
+    marks = missing_marks(frame)
+    columns = {str(name): encoded(frame[name], marks) for name in frame}
+    return ProfiledFile(source.path, source.form, marks, columns, profiles_of(frame, columns))
+
+
+def profiles_of(frame: pd.DataFrame, columns: Mapping[str, EncodedColumn]) -> dict[str, ColumnProfile]:
+    """Profiles of the columns of a file, with the labels that its program gave them."""
+    return {
+        name: profile(name, column, _label_of(frame, name), _value_labels_of(frame, name))
         for name, column in columns.items()
     }
-    return ProfiledFile(source.path, source.form, marks, columns, profiles)
 
 
-def label_of(frame: pd.DataFrame, name: str) -> str:
+def _label_of(frame: pd.DataFrame, name: str) -> str:
     """Label that the program of a file gave a column, in one line; empty where it is none that a report may print."""
     label = " ".join(str(frame.attrs.get("labels", {}).get(name, "")).split())
     return label if _can_be_printed(label) else ""
 
 
-def value_labels_of(frame: pd.DataFrame, name: str) -> dict[str, str]:
+def _value_labels_of(frame: pd.DataFrame, name: str) -> dict[str, str]:
     """Labels of a column's coded values, each in one line; none where there are many, or one cannot be printed."""
     given = frame.attrs.get("value_labels", {}).get(name, {})
     labels = {code: " ".join(label.split()) for code, label in given.items()}
@@ -152,13 +152,11 @@ def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = N
     shared = shared_columns(names, counts)
     suggested = [suggest(one, None if counts is None else name in shared) for name, one in file.profiles.items()]
     suggestions = stated.roles_of(suggested)
-    counted = None if counts is None else count_column(counts, names)
-    people = None if counts is None else counts.drop(columns=[counted] if counted else [])
     person = stated.person if stated.persons else person_column(suggestions, columns)
     with_their_rows = with_rows(suggestions, columns, person)
-    suggestions = stated.excused_of(with_their_rows, with_places(with_their_rows, columns, people))
-    quasi = [suggestion for suggestion in suggestions if suggestion.role is Role.QUASI]
-    hierarchies = hierarchies_of(quasi, columns, counts)
+    suggestions = stated.excused_of(
+        with_their_rows, with_places(with_their_rows, columns, people_of(population, names))
+    )
     withheld = [one for one, now in zip(suggested, suggestions, strict=True) if now.role is Role.WITHHELD]
     record_id = record_id_of(suggestions) or person or record_id_of(withheld)
     suggestions = tuple(
@@ -167,36 +165,72 @@ def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = N
         else one
         for one in suggestions
     )
-    measured = tuple(separations({one.profile.name: columns[one.profile.name].codes for one in quasi}))
     terms = {} if file.form is None else form_terms(file.form)
-    data = {
-        "path": file.path,
-        "form": terms,
-        "missing": ("", *file.missing),
-        "record_id": record_id,
-        "person": person,
-    }
-    shown = None if population is None else population_terms(population, counted, quasi)
+    rows = {"record_id": record_id, "person": person}
+    data = {"path": file.path, "form": terms, "missing": ("", *file.missing), **rows}
+    return composed(data, suggestions, columns, population)
+
+
+def composed(
+    data: Mapping[str, Any],
+    suggestions: tuple[Suggestion, ...],
+    columns: Mapping[str, EncodedColumn],
+    population: Source | None,
+    further: Callable[[Sequence[Suggestion]], DraftedTables] = lambda _quasi: NO_FURTHER,
+) -> Draft:
+    """The draft of the dataset that ``data`` describes as of ``compose``, and of ``further`` tables beside it.
+
+    Their columns are judged beside the quasi-identifiers.
+    """
+    quasi = [one for one in suggestions if one.role is Role.QUASI]
+    tables, counts, counted, shown = further(quasi), None, None, None
+    if population is not None:
+        counts, counted = population.frame, count_column(population.frame, list(columns))
+        lacks = [one.profile.name for one in quasi if one.profile.name not in population.frame.columns]
+        shown = {"path": population.path, "count": counted, "lacks": lacks}
+    hierarchies = hierarchies_of(quasi, columns, counts)
+    measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
     return Draft(
-        lambda given: compose(data, shown, suggestions, hierarchies, measured, given=given),
-        tables_of(hierarchies),
+        lambda given: compose(data, shown, suggestions, hierarchies, measured, further=tables, given=given),
+        {str(one.source.file): one.table for one in hierarchies.values() if one.table is not None},
         suggestions,
-        record_id,
-        measured,
-        person,
-        form=terms,
-        levels=previewed(hierarchies, columns, counts, counted),
+        data["record_id"],
+        data["person"],
+        tables,
+        data["form"],
+        {name: _levels(name, one, columns[name], counts, counted) for name, one in hierarchies.items()},
     )
 
 
-def population_terms(population: Source, counted: str | None, quasi: Iterable[Suggestion]) -> dict[str, object]:
-    """Terms of a table of counts: its path, its column of counts, and the quasi-identifiers that it lacks."""
-    names = [one.profile.name for one in quasi]
-    return {
-        "path": population.path,
-        "count": counted,
-        "lacks": [name for name in names if name not in population.frame.columns],
-    }
+def _levels(
+    name: str, drafted: DraftedHierarchy, column: EncodedColumn, population: pd.DataFrame | None, counted: str | None
+) -> tuple[LevelSize, ...]:
+    """Group sizes of a drafted hierarchy, level by level, before anything is released.
+
+    People are those of the population table, where it has the column and `counted` names its column of counts; else
+    the records of the file. Records without a value are a group of their own below the top, and their own people.
+    """
+    listed = population[name].dropna() if population is not None and name in population.columns else None
+    domain = pd.Series([*map(str, column.values), *([] if listed is None else listed.astype(str).unique())])
+    tree = drafted.table or written_out(name, drafted.source, {name: domain[domain != ""]})
+    held = np.bincount(column.codes + 1, minlength=len(column.values) + 1)
+    own = people = np.bincount(tree.encode(list(map(str, column.values))), held[1:], tree.n_leaves).astype(np.int64)
+    if population is not None and listed is not None and counted is not None:
+        leaves = tree.encode(listed.to_numpy(dtype=object))
+        counts = pd.to_numeric(population[counted][listed.index], errors="coerce").fillna(0).to_numpy(dtype=np.float64)
+        people = np.bincount(leaves[leaves >= 0], counts[leaves >= 0], tree.n_leaves).astype(np.int64)
+    if held[0]:
+        tree = with_leaf_apart(tree, MISSING)
+        own, people = np.append(own, held[0]), np.append(people, held[0])
+    return level_sizes(tree, drafted.source, own, people)
+
+
+def people_of(population: Source | None, names: Sequence[str]) -> pd.DataFrame | None:
+    """A table of counts without the column of these."""
+    if population is None:
+        return None
+    counted = count_column(population.frame, names)
+    return population.frame.drop(columns=[counted] if counted else [])
 
 
 def form_terms(form: FileForm) -> dict[str, object]:
@@ -204,13 +238,9 @@ def form_terms(form: FileForm) -> dict[str, object]:
     return form.model_dump(mode="json", exclude_defaults=True, exclude={"path"})
 
 
-def tables_of(hierarchies: Mapping[str, DraftedHierarchy]) -> dict[str, Hierarchy]:
-    """Hierarchies that have a file of their own, by its name."""
-    return {str(one.source.file): one.table for one in hierarchies.values() if one.table is not None}
-
-
-def missing_marks(columns: Iterable[pd.Series]) -> tuple[str, ...]:
-    """The marks of missing values that occur in columns of text, in order."""
+def missing_marks(*frames: pd.DataFrame) -> tuple[str, ...]:
+    """The marks of missing values that occur in files of text, in order."""
+    columns = (frame[name] for frame in frames for name in frame)
     return tuple(sorted({str(mark) for column in columns for mark in MISSING_MARKS.intersection(column.unique())}))
 
 

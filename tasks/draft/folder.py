@@ -4,36 +4,30 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
 from tasks.core.errors import DataError
 from tasks.draft import omop
-from tasks.draft.document import DraftedTable, DraftedTables, compose
+from tasks.draft.document import DraftedTable, DraftedTables
 from tasks.draft.draft import (
     Draft,
     ProfiledFile,
     Source,
     check_header,
-    count_column,
+    composed,
     draft_file,
     encoded,
     form_terms,
-    hierarchies_of,
-    label_of,
     missing_marks,
-    population_terms,
+    people_of,
     profiled,
+    profiles_of,
     shared_columns,
-    tables_of,
-    value_labels_of,
 )
 from tasks.draft.people import of_rows
 from tasks.draft.places import with_places
-from tasks.draft.preview import previewed
-from tasks.draft.roles import ColumnProfile, Suggestion, profile, suggest
-from tasks.draft.separation import separations
+from tasks.draft.roles import ColumnProfile, Suggestion, suggest
 from tasks.draft.stated import NOTHING_STATED, Stated
 from tasks.draft.structure import Columns, Place, Profiles, Structure, rows_of, structure_of
 from tasks.request.model import Role
@@ -54,13 +48,8 @@ def draft_folder(files: Iterable[Source], *, population: Source | None = None) -
     A table is named as its file. Tables of the OMOP Common Data Model are recognized by their names. A file without
     rows is left out, and of a single file the draft is that of the file.
 
-    Raises
-    ------
-    DataError
-        If there are no rows, two files make one table, a header looks like data, or no column can be told to be that of
-        the person.
-    PopulationError
-        If the population shares no column with the table of people.
+    Raises DataError if there are no rows, two files make one table, a header looks like data, or no column can be told
+    to be that of the person; PopulationError if the population shares no column with the table of people.
     """
     return ProfiledFolder.of(files).draft(population)
 
@@ -96,18 +85,11 @@ class ProfiledFolder:
         if len(full) < 2:
             file = profiled(_only(full))
             return cls(full, empty, None, file, None, file.missing)
-        marks = missing_marks(one.frame.iloc[:, place] for one in full.values() for place in range(one.frame.shape[1]))
+        marks = missing_marks(*(one.frame for one in full.values()))
         columns = {
-            table: {str(name): encoded(one.frame[name], marks) for name in one.frame.columns}
-            for table, one in full.items()
+            table: {str(name): encoded(one.frame[name], marks) for name in one.frame} for table, one in full.items()
         }
-        profiles = {
-            table: {
-                name: profile(name, one, label_of(frame := full[table].frame, name), value_labels_of(frame, name))
-                for name, one in held.items()
-            }
-            for table, held in columns.items()
-        }
+        profiles = {table: profiles_of(full[table].frame, held) for table, held in columns.items()}
         structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])
         languages = None if model is None else omop.languages(columns)
         left_out = (*(model.left_out if model else ()), *empty)
@@ -152,7 +134,14 @@ class ProfiledFolder:
             "record_id": structure.person,
             "person": structure.person,
         }
-        return _composed(data, self.folder, population, further, stated)
+        suggestions = self.folder.of_people(population, stated)
+        folder, people = self.folder, self.folder.columns[structure.first]
+
+        def with_columns(quasi: Sequence[Suggestion]) -> DraftedTables:
+            tables = (replace(one, suggestions=folder.of_rows(one.place, quasi, stated)) for one in further.tables)
+            return replace(further, tables=tuple(tables))
+
+        return composed(data, suggestions, people, population, with_columns)
 
 
 def _form(full: Mapping[str, Source], first: str) -> dict[str, object]:
@@ -217,18 +206,17 @@ class _Folder:
     languages: frozenset[str] | None
     """Concepts of the languages of notes; None where the tables are not of OMOP."""
 
-    def of_people(self, population: pd.DataFrame | None, stated: Stated) -> tuple[Suggestion, ...]:
+    def of_people(self, population: Source | None, stated: Stated) -> tuple[Suggestion, ...]:
         """Roles of the columns of the first table."""
         profiles = self.profiles[self.structure.first]
-        shared = shared_columns(list(profiles), population)
+        shared = shared_columns(list(profiles), None if population is None else population.frame)
         made = stated.roles_of(
             self._suggested(one, None if population is None else name in shared)
             for name, one in profiles.items()
             if name != self.structure.person
         )
-        counted = None if population is None else count_column(population, list(profiles))
-        counts = None if population is None else population.drop(columns=[counted] if counted else [])
-        found = stated.excused_of(made, with_places(made, self.columns[self.structure.first], counts))
+        people = people_of(population, list(profiles))
+        found = stated.excused_of(made, with_places(made, self.columns[self.structure.first], people))
         placed = {one.profile.name: one for one in found}
         placed[self.structure.person] = self._joined(profiles[self.structure.person])
         return tuple(placed[name] for name in profiles)
@@ -276,32 +264,3 @@ class _Folder:
     def _joined(self, column: ColumnProfile) -> Suggestion:
         terms = {} if self.languages is None else omop.PSEUDONYM
         return Suggestion(column, Role.PSEUDONYM, (_JOINS,), terms=terms)
-
-
-def _composed(
-    data: Mapping[str, Any], folder: _Folder, population: Source | None, further: DraftedTables, stated: Stated
-) -> Draft:
-    """The draft of a folder."""
-    counts = None if population is None else population.frame
-    people = folder.columns[folder.structure.first]
-    suggestions = folder.of_people(counts, stated)
-    quasi = [one for one in suggestions if one.role is Role.QUASI]
-    further = replace(
-        further,
-        tables=tuple(replace(one, suggestions=folder.of_rows(one.place, quasi, stated)) for one in further.tables),
-    )
-    hierarchies = hierarchies_of(quasi, people, counts)
-    measured = tuple(separations({one.profile.name: people[one.profile.name].codes for one in quasi}))
-    counted = None if population is None else count_column(population.frame, list(people))
-    shown = None if population is None else population_terms(population, counted, quasi)
-    return Draft(
-        lambda given: compose(data, shown, suggestions, hierarchies, measured, further=further, given=given),
-        tables_of(hierarchies),
-        suggestions,
-        folder.structure.person,
-        measured,
-        folder.structure.person,
-        further,
-        data["form"],
-        previewed(hierarchies, people, counts, counted),
-    )

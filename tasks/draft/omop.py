@@ -14,15 +14,7 @@ from tasks.draft.structure import Columns
 from tasks.request.model import GroupLevels, Role, ValueType
 
 PERSON = "person"
-TABLES = (
-    PERSON,
-    "visit_occurrence",
-    "condition_occurrence",
-    "drug_exposure",
-    "measurement",
-    "death",
-    "note",
-)
+TABLES = (PERSON, "visit_occurrence", "condition_occurrence", "drug_exposure", "measurement", "death", "note")
 """Tables that a draft knows."""
 OTHER_TABLES = (
     "observation_period visit_detail procedure_occurrence device_exposure observation note_nlp specimen "
@@ -69,59 +61,35 @@ class Treatment(Enum):
         return self.value[1]
 
 
-def _columns(treatment: Treatment, names: str) -> dict[str, Treatment]:
-    return dict.fromkeys(names.split(), treatment)
-
-
-_COLUMNS: Mapping[str, Treatment] = {
-    **_columns(
-        Treatment.KEY,
-        "visit_occurrence_id condition_occurrence_id drug_exposure_id measurement_id note_id",
-    ),
-    **_columns(Treatment.QUASI, "gender_concept_id year_of_birth race_concept_id ethnicity_concept_id"),
-    **_columns(Treatment.PART_OF_BIRTH, "month_of_birth day_of_birth birth_datetime"),
-    **_columns(Treatment.IDENTIFIER, "person_source_value location_id provider_id care_site_id"),
-    **_columns(
-        Treatment.SHIFTED,
-        "visit_start_date visit_end_date condition_start_date condition_end_date drug_exposure_start_date "
-        "drug_exposure_end_date verbatim_end_date measurement_date note_date",
-    ),
-    **_columns(Treatment.DEATH, "death_date"),
-    **_columns(
-        Treatment.TIME,
-        "visit_start_datetime visit_end_datetime condition_start_datetime condition_end_datetime "
-        "drug_exposure_start_datetime drug_exposure_end_datetime measurement_datetime measurement_time death_datetime "
-        "note_datetime",
-    ),
-    **_columns(
-        Treatment.SECRET,
-        "condition_concept_id drug_concept_id measurement_concept_id value_as_number value_as_concept_id",
-    ),
-    **_columns(Treatment.ASKED, "visit_concept_id cause_concept_id"),
-    **_columns(
-        Treatment.DETAIL,
-        "visit_type_concept_id condition_type_concept_id condition_status_concept_id drug_type_concept_id "
-        "route_concept_id refills quantity days_supply measurement_type_concept_id operator_concept_id "
-        "unit_concept_id range_low range_high death_type_concept_id note_type_concept_id note_class_concept_id "
-        "encoding_concept_id language_concept_id",
-    ),
-    **_columns(Treatment.TEXT, "note_text"),
-    **_columns(Treatment.FREE, "sig lot_number note_title"),
-    **_columns(
-        Treatment.SOURCE,
-        "gender_source_value gender_source_concept_id race_source_value race_source_concept_id ethnicity_source_value "
-        "ethnicity_source_concept_id visit_source_value visit_source_concept_id admitted_from_source_value "
-        "discharged_to_source_value condition_source_value condition_source_concept_id condition_status_source_value "
-        "drug_source_value drug_source_concept_id route_source_value dose_unit_source_value measurement_source_value "
-        "measurement_source_concept_id unit_source_value unit_source_concept_id value_source_value cause_source_value "
-        "cause_source_concept_id note_source_value",
-    ),
-    **_columns(
-        Treatment.OTHER,
-        "admitted_from_concept_id discharged_to_concept_id preceding_visit_occurrence_id visit_detail_id stop_reason "
-        "measurement_event_id meas_event_field_concept_id note_event_id note_event_field_concept_id",
-    ),
+_NAMES: Mapping[Treatment, str] = {
+    Treatment.KEY: "visit_occurrence_id condition_occurrence_id drug_exposure_id measurement_id note_id",
+    Treatment.QUASI: "gender_concept_id year_of_birth race_concept_id ethnicity_concept_id",
+    Treatment.PART_OF_BIRTH: "month_of_birth day_of_birth birth_datetime",
+    Treatment.IDENTIFIER: "person_source_value location_id provider_id care_site_id",
+    Treatment.SHIFTED: "visit_start_date visit_end_date condition_start_date condition_end_date "
+    "drug_exposure_start_date drug_exposure_end_date verbatim_end_date measurement_date note_date",
+    Treatment.DEATH: "death_date",
+    Treatment.TIME: "visit_start_datetime visit_end_datetime condition_start_datetime condition_end_datetime "
+    "drug_exposure_start_datetime drug_exposure_end_datetime measurement_datetime measurement_time death_datetime "
+    "note_datetime",
+    Treatment.SECRET: "condition_concept_id drug_concept_id measurement_concept_id value_as_number value_as_concept_id",
+    Treatment.ASKED: "visit_concept_id cause_concept_id",
+    Treatment.DETAIL: "visit_type_concept_id condition_type_concept_id condition_status_concept_id "
+    "drug_type_concept_id route_concept_id refills quantity days_supply measurement_type_concept_id "
+    "operator_concept_id unit_concept_id range_low range_high death_type_concept_id note_type_concept_id "
+    "note_class_concept_id encoding_concept_id language_concept_id",
+    Treatment.TEXT: "note_text",
+    Treatment.FREE: "sig lot_number note_title",
+    Treatment.SOURCE: "gender_source_value gender_source_concept_id race_source_value race_source_concept_id "
+    "ethnicity_source_value ethnicity_source_concept_id visit_source_value visit_source_concept_id "
+    "admitted_from_source_value discharged_to_source_value condition_source_value condition_source_concept_id "
+    "condition_status_source_value drug_source_value drug_source_concept_id route_source_value dose_unit_source_value "
+    "measurement_source_value measurement_source_concept_id unit_source_value unit_source_concept_id "
+    "value_source_value cause_source_value cause_source_concept_id note_source_value",
+    Treatment.OTHER: "admitted_from_concept_id discharged_to_concept_id preceding_visit_occurrence_id visit_detail_id "
+    "stop_reason measurement_event_id meas_event_field_concept_id note_event_id note_event_field_concept_id",
 }
+_COLUMNS = {name: treatment for treatment, names in _NAMES.items() for name in names.split()}
 
 _SEVERAL = "others or none"
 CONCEPTS: Mapping[str, GroupLevels] = {

@@ -116,8 +116,7 @@ _QUESTIONS: Mapping[Location, Wording] = {
         "short name in small letters, such as university-a", "It names the recipient's files and reports."
     ),
     ("recipients", EVERY, "purpose"): Wording(
-        "what they may use it for",
-        "Reviewers weigh the risk against the purpose; the agreement should state it too.",
+        "what they may use it for", "Reviewers weigh the risk against the purpose; the agreement should state it too."
     ),
     ("recipients", EVERY, "controls"): Wording(
         "controls at the recipient, with “;” between them, such as “encrypted disks; no copies”",
@@ -151,14 +150,8 @@ _QUESTIONS: Mapping[Location, Wording] = {
         "Three amounts for one record, in one currency; only their ratios matter, and that to the penalty. Detail is "
         "kept for as long as its worth exceeds the expected loss.",
     ),
-    ("recipients", EVERY, "stakes", "loss"): Wording(
-        "",
-        "An attacker is taken to gain what you lose.",
-    ),
-    ("recipients", EVERY, "stakes", "cost"): Wording(
-        "",
-        "Nobody attacks a record for less than an attempt costs.",
-    ),
+    ("recipients", EVERY, "stakes", "loss"): Wording("", "An attacker is taken to gain what you lose."),
+    ("recipients", EVERY, "stakes", "cost"): Wording("", "Nobody attacks a record for less than an attempt costs."),
     ("recipients", EVERY, "stakes", "basis"): Wording(
         "",
         "The published amounts are a study's funding, fines for breaches and a data broker's price, each per record "
@@ -166,8 +159,7 @@ _QUESTIONS: Mapping[Location, Wording] = {
         optional=True,
     ),
     ("policy", "gates", EVERY, "at_most"): Wording(
-        "",
-        "Redacted text may keep some; the gate closes above this figure.",
+        "", "Redacted text may keep some; the gate closes above this figure."
     ),
     ("policy", "gates", EVERY, "because"): Wording("", "The determination states the reason for every gate."),
     ("population", "source"): Wording(

@@ -244,10 +244,8 @@ class Directory:
                 self._logins[item.id] = self.logins_of(item) | set(map(login_of, item.logins))
 
     def _take_in(self, body: Enrolment, at: datetime) -> None:
-        before, officer = (
-            dict(self._items),
-            None if body.first else self.officer(body.by),
-        )  # an enrolment may rename them
+        before = dict(self._items)
+        officer = None if body.first else self.officer(body.by)  # an enrolment may rename them
         self.enrol(body)
         fact = EnrolmentFact(by=body.by, officer_id=officer.id if officer else None, at=at)
         for item in body.items:

@@ -198,13 +198,7 @@ class Ledger(AbstractContextManager["Ledger"]):
             now = at if self._clock is None else self._clock()
             decided, written = times_after(last[0] if last else None, at, now)
             row = new_row(
-                head,
-                event,
-                release_id=release_id,
-                recipient=recipient,
-                actor=actor,
-                body=body,
-                at=decided,
+                head, event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=decided
             ).written(written)
             if signer is not None:
                 row = signer.sign(row)

@@ -160,14 +160,9 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
 
     Where the request does not say, a quasi-identifier is known and nothing else is.
     """
-    default = {Role.QUASI: KNOWN}
-    return {
-        name: attribute.known_probability
-        if attribute.known_probability is not None
-        else default.get(attribute.role, UNKNOWN)
-        for name, attribute in request.attributes.items()
-        if not attribute.role.withheld
-    }
+    stated = {name: one.known_probability for name, one in request.attributes.items() if not one.role.withheld}
+    default = {name: KNOWN if name in request.quasi_identifiers else UNKNOWN for name in stated}
+    return default | {name: chance for name, chance in stated.items() if chance is not None}
 
 
 def knowable_columns(request: ReleaseRequest) -> tuple[str, ...]:
@@ -274,16 +269,13 @@ def group_sensitivities(
             values: dict[str, float] = {}
             for level, labels in enumerate(hierarchy.labels[:-1]):
                 for value, leaf in hierarchy.domain.items():
-                    weight, group = _of_value(given, value), hierarchy.groups[leaf, level]
+                    group = hierarchy.groups[leaf, level]
+                    weight = 0.0 if value == MISSING else given.values.get(value, given.default)
                     values[labels[group]] = extreme(values.get(labels[group], weight), weight)
             values = dict.fromkeys(hierarchy.axis_labels, 0.0) | values
             default = extreme(values.values())
             found[name] = SensitivityWeights(attribute=given.attribute, values=values, default=default)
     return found
-
-
-def _of_value(given: SensitivityWeights, value: str) -> float:
-    return 0.0 if value == MISSING else given.values.get(value, given.default)
 
 
 def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:
@@ -321,10 +313,7 @@ def numbered_column(request: ReleaseRequest, name: str, codes: NDArray[np.intege
 
     Where the request demands ordered closeness of the column, its codes grow with the values.
 
-    Raises
-    ------
-    DataError
-        If the order of the column counts and a value has none.
+    Raises DataError if the order of the column counts and a value has none.
     """
     demands, kind = request.policy.generalization.k_anonymity, request.attributes[name].type
     if demands is not None and any(one.ordered and one.attribute == name for one in demands.closeness):

@@ -56,10 +56,8 @@ def count_file(coder: PartCoder, cut: Sequence[Piece], counting: Counting) -> tu
 
     None where a quasi-identifier is missing or outside its hierarchy.
 
-    Raises
-    ------
-    BadInput, StageFailed
-        As ``count_by_duckdb`` and ``done`` raise, and if a part has other records than its piece.
+    Raises BadInput or StageFailed as ``count_by_duckdb`` and ``done`` raise, and if a part has other records than its
+    piece.
     """
     tuples = None
     if is_for_duckdb(coder, cut, counting):
@@ -104,20 +102,26 @@ def count_by_duckdb(coder: PartCoder, *, memory_limit_mb: int, folder: Path) -> 
     None where some record has a quasi-identifier that is missing or outside its hierarchy. What does not fit in memory
     goes to a folder that is made with rights for the owner alone, and removed.
 
-    Raises
-    ------
-    StageFailed
-        If DuckDB cannot count, for want of room or because the file cannot be read.
+    Raises StageFailed if DuckDB cannot count, for want of room or because the file cannot be read.
     """
     trees = list(coder.hierarchies.values())
     strides = radix_strides([tree.n_leaves for tree in trees]).tolist()
+    settings: dict[str, Any] = {
+        "memory_limit": f"{memory_limit_mb}MB",
+        "temp_directory": str(folder),
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "preserve_insertion_order": False,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,
+    }
     failure = ""
     import duckdb  # noqa: PLC0415  only large files need it
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
     try:
-        with duckdb.connect(config=_settings(folder, memory_limit_mb)) as connection:
+        with duckdb.connect(config=settings) as connection:
             for axis, tree in enumerate(trees):
                 connection.register(f"h{axis}", _leaves(tree, coder.missing))
             found = connection.execute(_query(list(coder.hierarchies), strides), [str(coder.path)]).fetchnumpy()
@@ -139,18 +143,6 @@ def count_by_duckdb(coder: PartCoder, *, memory_limit_mb: int, folder: Path) -> 
     order = np.argsort(found["key"])
     keys, counts = (np.asarray(found[name])[order].astype(np.int64) for name in ("key", "records"))
     return Tuples(leaf_codes(keys, trees), counts, keys)
-
-
-def _settings(folder: Path, memory_limit_mb: int) -> dict[str, Any]:
-    return {
-        "memory_limit": f"{memory_limit_mb}MB",
-        "temp_directory": str(folder),
-        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        "preserve_insertion_order": False,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "python_enable_replacements": False,
-    }
 
 
 def _query(names: Sequence[str], strides: Sequence[int]) -> str:

@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.microdata.hierarchy import Codes, Hierarchy
-from tasks.microdata.tuples import Counts, Tuples, radix_strides
+from tasks.microdata.tuples import Counts, Tuples, places_among, radix_strides
 
 _COUNT_BYTES = 8
-_LARGEST_TABLE = 2**16
-"""Entries of a table of offsets that several attributes share: it should stay in the processor's cache."""
 _FEW = 1 / 32
 """Cells asked for, as a share of the population's tuples, up to which a lattice node is not counted as a whole."""
 
@@ -44,8 +42,7 @@ class DenseCube:
         numbers = np.zeros(len(cells), dtype=np.int64)
         for axis, stride in enumerate(self.strides):
             numbers += cells[:, axis] * stride
-        people: Counts = self.counts.ravel().take(numbers).astype(np.int64)
-        return people
+        return self.counts.ravel().take(numbers).astype(np.int64)
 
 
 def cube_cells(hierarchies: Sequence[Hierarchy]) -> int:
@@ -113,7 +110,7 @@ class SparseCube:
                 keys, people = self.node(levels)
             else:
                 keys, people = self._people_of_few(np.unique(numbers[rows]), levels)
-            place, found = _find(keys, numbers[rows])
+            place, found = places_among(keys, numbers[rows])
             counts[rows] = np.where(found, people[place], 0)
         return counts
 
@@ -131,7 +128,8 @@ class SparseCube:
         middle = len(first)
         one, other = self._cell_numbers(first, levels), self._cell_numbers(last, levels, middle)
         later = keys % self.strides[middle - 1]
-        one_held, other_held = (_find(np.unique(part), of)[1] for part, of in ((keys - later, one), (later, other)))
+        halves = (keys - later, one), (later, other)
+        one_held, other_held = (places_among(np.unique(part), numbers)[1] for part, numbers in halves)
         rows = np.flatnonzero(one_held[first_of])
         rows = rows[other_held[last_of[rows]]]
         return keys, self._people(keys, one[first_of[rows]] + other[last_of[rows]], self.people.counts[rows])
@@ -139,7 +137,7 @@ class SparseCube:
     @staticmethod
     def _people(keys: Counts, numbers: Counts, people: Counts) -> Counts:
         """People in each of some cells, whose numbers grow; ``numbers`` are the cells of these people."""
-        place, found = _find(keys, numbers)
+        place, found = places_among(keys, numbers)
         return np.rint(np.bincount(place[found], weights=people[found], minlength=len(keys))).astype(np.int64)
 
     @cached_property
@@ -167,12 +165,6 @@ class SparseCube:
         for axis, column in enumerate(columns, start):
             numbers += (self.hierarchies[axis].positions[:, levels[axis]] * self.strides[axis]).take(column)
         return numbers
-
-
-def _find(keys: Counts, numbers: Counts) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Place of each number among growing keys, and whether it is there."""
-    place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
-    return place, keys[place] == numbers
 
 
 def count_cube(
@@ -231,48 +223,27 @@ class Lattice:
 class NodeCounts:
     """Counts of leaf codes at lattice nodes, for solvers that ask millions of times; the same as ``count(cells_at)``.
 
-    In a dense cube a cell's place is a sum over the attributes. Neighbouring attributes share a table of their parts of
-    that sum, by leaf codes and levels, as long as it is small.
+    In a dense cube a cell's place is a sum over the attributes, each part of it looked up by leaf and level.
     """
 
     def __init__(self, cube: DenseCube | SparseCube, lattice: Lattice, hierarchies: Sequence[Hierarchy]) -> None:
         self.cube, self.lattice, self.hierarchies = cube, lattice, hierarchies
-        self._groups: list[list[int]] = []
-        self._tables: list[tuple[Counts, Counts]] = []
-        """Offset by leaf and level of the attributes together, and the level of each node."""
-        if isinstance(cube, SparseCube):
-            return
-        for axis, hierarchy in enumerate(hierarchies):
-            offsets = hierarchy.positions.astype(np.int64) * cube.strides[axis]
-            levels = lattice.nodes[:, axis].astype(np.int64)
-            if self._tables and self._tables[-1][0].size * offsets.size <= _LARGEST_TABLE:
-                before, above = self._tables.pop()
-                offsets = before[:, None, :, None] + offsets[None, :, None, :]
-                offsets = offsets.reshape(offsets.shape[0] * offsets.shape[1], -1)
-                levels = above * hierarchy.n_levels + levels
-                self._groups[-1].append(axis)
-            else:
-                self._groups.append([axis])
-            self._tables.append((offsets, levels))
+        self._levels: Counts = np.ascontiguousarray(lattice.nodes.T, dtype=np.int64)
+        """Level of each attribute at each node, shape (n_attributes, n_nodes)."""
+        self._offsets = [tree.positions * stride for tree, stride in zip(hierarchies, cube.strides, strict=True)]
 
     def leaves(self, codes: Codes) -> NDArray[np.integer]:
         """Leaf codes as ``count`` takes them, one column a tuple."""
         if isinstance(self.cube, SparseCube):
             return codes.T
-        rows = np.empty((len(self._groups), len(codes)), dtype=np.int64)
-        for row, (group, (table, _)) in enumerate(zip(self._groups, self._tables, strict=True)):
-            leaf = np.zeros(len(codes), dtype=np.int64)
-            for axis in group:
-                leaf = leaf * self.hierarchies[axis].n_leaves + codes[:, axis]
-            rows[row] = leaf * table.shape[1]
-        return rows
+        return np.ascontiguousarray((codes.astype(np.int64) * self.lattice.heights).T)
 
     def count(self, leaves: NDArray[np.integer], nodes: NDArray[np.intp]) -> Counts:
         """People in the cell of each tuple at its node."""
         if isinstance(self.cube, SparseCube):
             return self.cube.count(cells_at(leaves.T.astype(np.int32), self.lattice.nodes[nodes], self.hierarchies))
         places = np.zeros(len(nodes), dtype=np.int64)
-        for leaf, (table, level) in zip(leaves, self._tables, strict=True):
-            places += table.take(leaf + level.take(nodes))
+        for leaf, offsets, level in zip(leaves, self._offsets, self._levels, strict=True):
+            places += offsets.take(leaf + level.take(nodes))
         people: Counts = self.cube.counts.take(places).astype(np.int64)
         return people

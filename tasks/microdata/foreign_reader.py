@@ -7,7 +7,6 @@ are (``LABELS``).
 """
 
 import json
-import math
 import re
 import resource
 import sys
@@ -168,17 +167,13 @@ def _column_number(letters: bytes) -> int:
 
 def _typed(cells: Sequence[Any]) -> list[Any]:
     """Cells as one type: as they are where all are numbers or all are days, else as text; None for no value."""
-    held = [None if _is_missing(cell) else cell for cell in cells]
+    held = [None if cell is None or cell == "" or cell != cell else cell for cell in cells]  # noqa: PLR0124
     kinds = {type(cell) for cell in held if cell is not None}
     if kinds <= {float, int} or kinds == {bool}:
         return held
     if kinds <= {datetime, date} and all(_is_day(cell) for cell in held if cell is not None):
         return [date(cell.year, cell.month, cell.day) if cell is not None else None for cell in held]
     return [None if cell is None else _text(cell) for cell in held]
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)) or cell != cell  # noqa: PLR0124
 
 
 def _is_day(cell: date) -> bool:

@@ -7,7 +7,7 @@ A hierarchy does not read files and does not know an attribute's role; ``tasks.m
 ARX form, ``tasks.microdata.build`` makes hierarchies from intervals, prefixes and groups.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -42,6 +42,13 @@ class Hierarchy:
     """Group of each leaf at each level, array of shape (n_leaves, n_levels)."""
     values: tuple[tuple[str, ...], ...] = ()
     """Values that each leaf holds where the leaves are groups, as of ``from_level``; empty where they are values."""
+
+    @classmethod
+    def stored(
+        cls, name: str, labels: Iterable[Iterable[str]], groups: Codes, values: Iterable[Iterable[str]] = ()
+    ) -> "Hierarchy":
+        """A hierarchy whose labels and values were stored as lists."""
+        return cls(name, tuple(map(tuple, labels)), groups, tuple(map(tuple, values)))
 
     @property
     def n_leaves(self) -> int:
@@ -107,8 +114,7 @@ class Hierarchy:
 
     def starts(self, level: int) -> Codes:
         """First leaf of each group of a level."""
-        first: Codes = np.flatnonzero(np.diff(self.groups[:, level], prepend=-1)).astype(np.int32)
-        return first
+        return np.flatnonzero(np.diff(self.groups[:, level], prepend=-1)).astype(np.int32)
 
     def encode(self, values: Sequence[str] | NDArray[np.object_], *, groups: bool = True) -> Codes:
         """Leaf number of each value; −1 for one outside the domain. Leaves that are groups are known by name, if so."""
@@ -148,10 +154,8 @@ def with_leaf_apart(hierarchy: Hierarchy, label: str) -> Hierarchy:
 def from_level(hierarchy: Hierarchy, level: int) -> Hierarchy:
     """The hierarchy from a level on: the groups of that level are its leaves, and still take the values in them.
 
-    Raises
-    ------
-    HierarchyError
-        If there is no such level below the last one, or a group of it has parts in several groups of a higher one.
+    Raises HierarchyError if there is no such level below the last one, or a group of it has parts in several groups of
+    a higher one.
     """
     if level == 0:
         return hierarchy
@@ -179,12 +183,7 @@ def from_level(hierarchy: Hierarchy, level: int) -> Hierarchy:
 
 
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
-    """Refuse hierarchies whose levels cross; ``what`` needs trees, for the message.
-
-    Raises
-    ------
-    HierarchyError
-    """
+    """Refuse (HierarchyError) hierarchies whose levels cross; ``what`` needs trees, for the message."""
     crossing = ", ".join(hierarchy.name for hierarchy in hierarchies if not hierarchy.is_tree)
     if crossing:
         raise HierarchyError(
@@ -201,6 +200,10 @@ def hierarchy_from_rows(
 ) -> Hierarchy:
     """Build a hierarchy from rows of the ARX form: leaf first, its groups level by level after it, the top last.
 
+    Raises HierarchyError if there are no rows, depths differ, a label is empty, a leaf occurs twice, the last level is
+    not one group, or one label stands for different groups (as it does in a cycle). If levels may not cross, if a group
+    has two parents; if they may, if groups are no runs of neighbouring rows or a level has more than the one below it.
+
     Parameters
     ----------
     name : str
@@ -212,13 +215,6 @@ def hierarchy_from_rows(
         File or part of the request that the rows come from, for messages.
     levels_may_cross : bool
         Whether a group may have parts in several groups of the next level.
-
-    Raises
-    ------
-    HierarchyError
-        If there are no rows, depths differ, a label is empty, a leaf occurs twice, the last level is not one group,
-        or one label stands for different groups (as it does in a cycle). If levels may not cross, if a group has two
-        parents; if they may, if groups are no runs of neighbouring rows or a level has more than the one below it.
     """
     table = _checked_table(rows, where)
     levels = [pd.factorize(table[:, level])[0] for level in range(table.shape[1])]
@@ -305,8 +301,7 @@ def _astray(below: NDArray[np.intp], above: NDArray[np.intp]) -> NDArray[np.intp
     """Rows that are in another group of a level than the first row of their group of the level below."""
     first_parent = np.full(below.max() + 1, -1, dtype=np.intp)
     first_parent[below[::-1]] = above[::-1]
-    astray: NDArray[np.intp] = np.flatnonzero(first_parent[below] != above)
-    return astray
+    return np.flatnonzero(first_parent[below] != above)
 
 
 def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:
@@ -341,5 +336,4 @@ def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:
 def _returning(labels: NDArray[np.object_]) -> NDArray[np.intp]:
     """Rows that return to a group after another one."""
     codes, _ = pd.factorize(labels)
-    returning: NDArray[np.intp] = np.flatnonzero(pd.Series(codes).duplicated() & (np.diff(codes, prepend=-1) != 0))
-    return returning
+    return np.flatnonzero(pd.Series(codes).duplicated() & (np.diff(codes, prepend=-1) != 0))

@@ -17,11 +17,8 @@ _TEXT = pd.StringDtype("pyarrow")
 def joined(tables: Mapping[str | None, pd.DataFrame], request: ReleaseRequest) -> pd.DataFrame:
     """The rows of the dataset, under None, and of the tables, as one frame.
 
-    Raises
-    ------
-    DataError
-        If rows of a table name no person of the dataset, no row of the table that they are within or one of another
-        person, or if a key is missing or names two rows.
+    Raises DataError if rows of a table name no person of the dataset, no row of the table that they are within or one
+    of another person, or if a key is missing or names two rows.
     """
     people = _first_rows(tables[None], request)
     sources: dict[str | None, dict[str | None, Rows]] = {None: {None: np.arange(len(tables[None]))}}
@@ -78,8 +75,7 @@ def _of_people(frame: pd.DataFrame, table: str, people: pd.Series, request: Rele
     if len(nobody):
         what = "rows name no person of the dataset"
         raise _Fault(table, request.person_id, nobody, request).error(what, "a person who has a row in the dataset")
-    rows: Rows = people.to_numpy()[place]
-    return rows
+    return people.to_numpy()[place]
 
 
 def _check_key(frame: pd.DataFrame, table: str, request: ReleaseRequest) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.microdata.coded import Prepared
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import Attribute, HierarchySource
 
 
@@ -47,14 +47,11 @@ def prepared_levels(prepared: Prepared, attributes: Mapping[str, Attribute]) -> 
     found = {}
     for axis, (name, tree) in enumerate(prepared.hierarchies.items()):
         records, people = (
-            _by_leaf(one.codes[:, axis], one.counts, tree) for one in (prepared.data, prepared.population)
+            np.bincount(one.codes[:, axis], one.counts, tree.n_leaves).astype(np.int64)
+            for one in (prepared.data, prepared.population)
         )
         found[name] = level_sizes(tree, attributes[name].hierarchy, records, people, attributes[name].level or 0)
     return found
-
-
-def _by_leaf(leaves: Codes, counts: NDArray[np.int64], tree: Hierarchy) -> NDArray[np.int64]:
-    return np.bincount(leaves, counts, tree.n_leaves).astype(np.int64)
 
 
 def _titles(n_levels: int, source: HierarchySource | None) -> list[str]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy, with_leaf_apart
-from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, radix_strides
+from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, places_among, radix_strides
 from tasks.request.model import MissingReading
 
 Flags = NDArray[np.bool_]
@@ -35,10 +35,7 @@ _SHARED = 16
 def with_missing_leaves(hierarchies: Mapping[str, Hierarchy], lacking: Collection[str]) -> dict[str, Hierarchy]:
     """Hierarchies, those of some attributes with a leaf for missing values.
 
-    Raises
-    ------
-    HierarchyError
-        If such a hierarchy has the label of that leaf already.
+    Raises HierarchyError if such a hierarchy has the label of that leaf already.
     """
     for name in lacking:
         if MISSING in hierarchies[name].axis_labels:
@@ -110,8 +107,6 @@ def people_beside_missing(
 class _LackingSet:
     """Combinations that lack the same attributes, by the values that they have: one for each such part of the table."""
 
-    known: Flags
-    """Attributes that are not missing, shape (n_attributes,)."""
     codes: Codes
     """Leaf codes, those for missing values included; shape (n_groups, n_attributes)."""
     group_of: NDArray[np.int32]
@@ -143,20 +138,18 @@ def _lacking_sets(
         )
         records_of = _looked_up(every, _keys(data.codes[rows], known, hierarchies), data.counts[rows])
         codes = np.where(known, people.codes[first], leaves).astype(np.int32)
-        yield _LackingSet(known, codes, group_of.ravel().astype(np.int32), records_of)
+        yield _LackingSet(codes, group_of.ravel().astype(np.int32), records_of)
 
 
 def _keys(codes: Codes, known: Flags, hierarchies: Sequence[Hierarchy]) -> Counts:
     """Number of the values of some attributes of each row."""
     strides = radix_strides([tree.n_leaves for tree in hierarchies])
-    keys: Counts = (codes * known).astype(np.int64) @ strides
-    return keys
+    return (codes * known).astype(np.int64) @ strides
 
 
 def _looked_up(keys: Counts, found: Counts, counts: Counts) -> Counts:
     """Sum of the counts of each of some growing keys; those of other keys are left out."""
-    place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
-    own = keys[place] == found
+    place, own = places_among(keys, found)
     return np.rint(np.bincount(place[own], counts[own], len(keys))).astype(np.int64)
 
 

@@ -35,10 +35,7 @@ class Persons:
 def persons_of(frame: pd.DataFrame, request: ReleaseRequest) -> Persons | None:
     """Persons of microdata as ``read_microdata`` gives them; None where each row is a record of its own.
 
-    Raises
-    ------
-    DataError
-        If a row names no person.
+    Raises DataError if a row names no person.
     """
     name = request.dataset.person
     if name is None:
@@ -71,8 +68,7 @@ def differing_rows(cells: pd.Series, persons: Persons) -> NDArray[np.intp]:
     codes, _ = pd.factorize(cells)
     rows = np.flatnonzero(codes != codes[persons.first_rows][persons.of_row])
     _, first = np.unique(persons.of_row[rows], return_index=True)
-    found: NDArray[np.intp] = np.sort(rows[first])
-    return found
+    return np.sort(rows[first])
 
 
 def distinct_values(

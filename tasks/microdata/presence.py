@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tasks.microdata.tuples import places_among
+
 _LEAST_SHARED = 5
 """Values that two columns must share; fewer, such as yes and no, are common to many columns."""
 _MOST = 0.9
@@ -98,7 +100,9 @@ def namings(
     """
     written = {name: [_words(text) for text in values[:_MOST_TEXTS]] for name, (_, values) in texts.items()}
     for other, (own, values) in others.items():
-        sought = {_words(value): place for value, place in values.items() if _letters(value) >= _LEAST_LETTERS}
+        sought = {
+            _words(value): place for value, place in values.items() if sum(map(str.isalpha, value)) >= _LEAST_LETTERS
+        }
         for name, (codes, _) in texts.items():
             if sought and names_own(codes, own, _named(written[name], sought), max(values.values()) + 1):
                 yield Naming(name, other)
@@ -122,8 +126,8 @@ def names_own(codes: NDArray[np.integer], own: NDArray[np.integer], named: NDArr
     shares = np.bincount(own[own >= 0], minlength=n_values) / max(len(own), 1)
     pairs, counts = np.unique(codes.astype(np.int64) * n_values + own, return_counts=True)
     asked = named[:, 0] * n_values + named[:, 1]
-    at = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
-    held = np.where(pairs[at] == asked, counts[at], 0)
+    at, found = places_among(pairs, asked)
+    held = np.where(found, counts[at], 0)
     of_text = np.bincount(codes[codes >= 0], minlength=int(named[:, 0].max()) + 1)[named[:, 0]]
     have, name = (np.bincount(named[:, 1], weights=one, minlength=n_values) for one in (held, of_text))
     certain = (have >= _NAMED * name) & (name > 0) & (shares <= _EXPECTED) & (shares > 0)
@@ -135,10 +139,6 @@ def names_own(codes: NDArray[np.integer], own: NDArray[np.integer], named: NDArr
 
 def _words(text: object) -> tuple[str, ...]:
     return tuple(_WORD.findall(str(text).casefold()))
-
-
-def _letters(text: object) -> int:
-    return sum(map(str.isalpha, str(text)))
 
 
 def _named(texts: list[tuple[str, ...]], sought: Mapping[tuple[str, ...], int]) -> NDArray[np.int64]:

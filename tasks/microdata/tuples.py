@@ -36,19 +36,22 @@ class Tuples:
 
     def find(self, keys: Counts) -> NDArray[np.intp]:
         """Number of the tuple with each key; −1 where there is none."""
-        if len(self) == 0:
-            return np.full(len(keys), -1, dtype=np.intp)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
-        return np.where(self.keys[place] == keys, place, -1)
+        place, found = places_among(self.keys, keys)
+        return np.where(found, place, -1)
+
+
+def places_among(keys: Counts, numbers: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Place of each number among growing keys, and whether it is there."""
+    if not len(keys):
+        return np.zeros(len(numbers), dtype=np.intp), np.zeros(len(numbers), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return place, keys[place] == numbers
 
 
 def radix_strides(sizes: Sequence[int]) -> Counts:
     """Strides that number all combinations of codes below ``sizes``, last code fastest.
 
-    Raises
-    ------
-    BadInput
-        If there are more combinations than a 64-bit number can name.
+    Raises BadInput if there are more combinations than a 64-bit number can name.
     """
     strides = np.ones(len(sizes), dtype=object)
     for axis in range(len(sizes) - 2, -1, -1):
@@ -126,6 +129,9 @@ def distinct_tuples(
 def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str, *, groups: bool = False) -> Codes:
     """Leaf codes of the quasi-identifiers of each row.
 
+    Raises DataError if a cell is missing without a leaf for it, or its value is not in the hierarchy; names column and
+    rows, not the value.
+
     Parameters
     ----------
     frame : DataFrame
@@ -140,12 +146,6 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
     Returns
     -------
     array of shape (n_rows, n_attributes), int32
-
-    Raises
-    ------
-    DataError
-        If a cell is missing without a leaf for it, or its value is not in the hierarchy; names column and rows, not the
-        value.
     """
     codes = np.empty((len(frame), len(hierarchies)), dtype=np.int32)
     for axis, (name, hierarchy) in enumerate(hierarchies.items()):

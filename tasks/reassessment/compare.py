@@ -11,7 +11,7 @@ from typing import get_args
 
 from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
-from tasks.decision.disclosure_rounding import downward, upward
+from tasks.decision.disclosure_rounding import rounded_figure
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.measures import RecordCounts, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
@@ -90,10 +90,8 @@ def rounded(gates: Sequence[GateResult], *, decoyed: bool) -> tuple[GateResult, 
 def _rounded(gate: GateResult) -> GateResult:
     if gate.measured is None or gate.comparison == "is":
         return gate
-    at_most = gate.comparison == "at most"
-    figure = upward(gate.measured) if at_most else downward(gate.measured)
-    holds = figure <= gate.threshold if at_most else figure >= gate.threshold
-    return gate.model_copy(update={"measured": figure if holds or not gate.passed else gate.threshold})
+    figure = rounded_figure(gate.measured, gate.comparison, gate.threshold, passed=gate.passed)
+    return gate.model_copy(update={"measured": figure})
 
 
 def verdict_of(

@@ -28,12 +28,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tasks.microdata.persons import distinct_values
+from tasks.microdata.tuples import places_among
 from tasks.redaction.entities import ENTITIES, Entity
 from tasks.redaction.tokens import Kinds
 from tasks.request.model import ReleaseRequest, Role, ValueType
 from tasks.validation.readings import found
 from tasks.validation.values import EncodedColumn, encode, read_days
-from tasks.validation.words import Flags, Integers, Words, among, is_listed, split
+from tasks.validation.words import Flags, Integers, Words, is_listed, split
 
 _MOST_WORDS = 12
 _DIGITS = "[0-9]|^$"
@@ -77,7 +78,7 @@ class KnownValues:
         seldom = (self.bearers > 0) & (np.bincount(word, minlength=size) <= self.bearers)
         alone = known & (self.kinds[place] > 0) & (words.capital | ~self.capital[place] | seldom[place])
         values = len(np.unique(place[alone & self.whole[place]]))
-        own = known & among(persons[words.text] * size + place, self.own)
+        own = known & places_among(self.own, persons[words.text] * size + place)[1]
         start = np.flatnonzero(known)
         node = np.zeros(len(start), dtype=np.int64)
         for depth, (keys, ends) in enumerate(self.levels):
@@ -86,9 +87,8 @@ class KnownValues:
             start, node, at = start[kept], node[kept], at[kept]
             kept = (place[at] >= 0) & (words.text[at] == words.text[start])
             start, node, at = start[kept], node[kept], at[kept]
-            key = node * size + place[at]
-            kept = among(key, keys)
-            start, node = start[kept], np.searchsorted(keys, key[kept])
+            node, kept = places_among(keys, node * size + place[at])
+            start, node = start[kept], node[kept]
             ending = ends[node] > 0
             values += len(np.unique(node[ending]))
             for step in range(depth + 1):
@@ -109,8 +109,8 @@ class KnownValues:
             for name in ("one", "other")
         )
         marked = np.zeros(len(tokens), dtype=np.bool_)
-        person = persons[rows] * 10_000
-        marked[rows] = among(person + one * 100 + other, self.dates) | among(person + other * 100 + one, self.dates)
+        days = (persons[rows] * 10_000 + month * 100 + day for month, day in ((one, other), (other, one)))
+        marked[rows] = np.logical_or.reduce([places_among(self.dates, one)[1] for one in days])
         return marked
 
 
@@ -220,10 +220,7 @@ def _by_value(text: Integers, count: Integers) -> Iterator[Integers]:
 
 
 def _tree(
-    sequences: list[tuple[Integers, int | None]],
-    plain: Kinds,
-    lengths: Integers,
-    size: int,
+    sequences: list[tuple[Integers, int | None]], plain: Kinds, lengths: Integers, size: int
 ) -> tuple[tuple[Integers, Kinds], ...]:
     """Values of several words as ``KnownValues.levels``; those of few characters are left out."""
     sequences = [(codes[lengths[codes].sum(axis=1) >= _CODE], kind) for codes, kind in sequences]

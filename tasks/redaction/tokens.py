@@ -68,7 +68,8 @@ class Tokens:
         while len(rows):
             texts = self.joined.take(pa.array(rows))
             if marked.any():
-                texts = self._blanked(marked).take(pa.array(rows))
+                blanked = pc.if_else(pa.array(marked), pa.scalar(_BLANK, pa.large_string()), self.written)
+                texts = self._joined(blanked, self.text).take(pa.array(rows))
             spans = pc.replace_substring_regex(texts, f"({expression})", f"{_BEGIN}\\1{_END}")
             spans = pc.replace_substring_regex(spans, f"{_BEGIN}( +)", f"\\1{_BEGIN}")
             spans = pc.replace_substring_regex(spans, f"( +){_END}", f"{_END}\\1")
@@ -88,9 +89,6 @@ class Tokens:
         mask = np.zeros(self.texts, dtype=np.bool_)
         mask[rows] = True
         return mask
-
-    def _blanked(self, marked: Flags) -> pa.Array:
-        return self._joined(pc.if_else(pa.array(marked), pa.scalar(_BLANK, pa.large_string()), self.written), self.text)
 
     def begins(self, kinds: Kinds) -> Flags:
         """Tokens that begin a run of one kind, in one line of a text."""

@@ -203,8 +203,7 @@ class HierarchySource(RequestPart):
     )
     groups: GroupLevels | None = Field(default=None, description="Groups that are written out.")
     levels_may_cross: bool = Field(
-        default=False,
-        description="Whether a group may have parts in several groups of the next level.",
+        default=False, description="Whether a group may have parts in several groups of the next level."
     )
     public: bool = Field(
         default=False,
@@ -320,8 +319,7 @@ class DateTerms(RequestPart):
         default=None, description="Most days moved, to either side; the same for all columns."
     )
     relative_to: Text | None = Field(
-        default=None,
-        description="Date attribute to count days from: shifted, or withheld and of the person.",
+        default=None, description="Date attribute to count days from: shifted, or withheld and of the person."
     )
     event: Literal["birth", "death"] | None = Field(
         default=None, description="Validation refuses dates of the person before birth and after death."
@@ -433,8 +431,7 @@ class Attribute(RequestPart):
     )
     date: DateTerms | None = Field(default=None, description="Treatment of dates, and the kind of event (type: date).")
     labels: dict[str, Text] | None = Field(
-        default=None,
-        description="Meaning of coded values; a dictionary in clear has those of the delivered values.",
+        default=None, description="Meaning of coded values; a dictionary in clear has those of the delivered values."
     )
     scan: bool = Field(default=True, description="Scan the column for identifiers; the report says where not.")
     pseudonym: PseudonymTerms | None = Field(

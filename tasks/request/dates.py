@@ -81,7 +81,10 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "all dates are shifted by at most the same number of days",
-            at_first("date.days", lambda one, name: _days(one, name) not in (None, largest_shift(one))),
+            at_first(
+                "date.days",
+                lambda one, name: getattr(one.attributes[name].date, "days", None) not in (None, largest_shift(one)),
+            ),
             got="two numbers of days",
             fix="give all of them the same days: a person has one offset",
         ),
@@ -169,7 +172,7 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "policy.linkage.known, policy.utility.target and k_anonymity name no shifted or relative dates",
-            _named_elsewhere,
+            lambda one: next((place for place, name in named_in_policy(one) if name in one.dated), None),
             got="a column of shifted or relative dates",
             fix="leave it out; policy.dates states what is known of dates",
         ),
@@ -181,38 +184,24 @@ def _collusion_asked(request: "ReleaseRequest") -> str | None:
 
 
 def _is_relative(request: "ReleaseRequest", name: str) -> bool:
-    terms = request.attributes[name].date
-    return terms is not None and terms.relative_to is not None
+    return getattr(request.attributes[name].date, "relative_to", None) is not None
 
 
 def _can_be_index(request: "ReleaseRequest", name: str) -> bool:
-    index, terms = index_event(request, name), request.attributes[name].date
+    index = index_event(request, name)
     return (
         index is not None
-        and terms is not None
-        and terms.relative_to != name
+        and index is not request.attributes[name]
         and index.type is ValueType.DATE
-        and (index.date is None or index.date.relative_to is None)
+        and getattr(index.date, "relative_to", None) is None
     )
 
 
 def _index_is_hidden(request: "ReleaseRequest", name: str) -> bool:
     index = index_event(request, name)
-    if index is None:
-        return False
-    shifted = index.date is not None and index.date.shift is not None
-    return shifted or (index.role.withheld and index.of == "person")
-
-
-def _days(request: "ReleaseRequest", name: str) -> int | None:
-    terms = request.attributes[name].date
-    return None if terms is None else terms.days
+    shifted = index is not None and getattr(index.date, "shift", None) is not None
+    return shifted or (index is not None and index.role.withheld and index.of == "person")
 
 
 def _event(request: "ReleaseRequest", name: str) -> str | None:
-    terms = request.attributes[name].date
-    return None if terms is None else terms.event
-
-
-def _named_elsewhere(request: "ReleaseRequest") -> str | None:
-    return next((place for place, name in named_in_policy(request) if name in request.dated), None)
+    return getattr(request.attributes[name].date, "event", None)

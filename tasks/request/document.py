@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -16,7 +15,6 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent, DocumentStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.resolver import VersionedResolver
-from ruamel.yaml.tag import Tag
 
 Location = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -160,23 +158,9 @@ def _yaml(pure: bool) -> YAML:
 
 
 class _Resolver(VersionedResolver):
-    """Resolves plain scalars as ruamel does, which looks up the version and spells out the tag for every one."""
+    """Resolves plain scalars as YAML 1.2 does, whatever version a document names."""
 
     processing_version = (1, 2)
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._tags: dict[str, Tag] = {}
-
-    @cached_property
-    def versioned_resolver(self) -> Any:
-        """The rules, by first character."""
-        return super().versioned_resolver
-
-    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> Tag:
-        """The tag of a node: one object for all nodes of the same tag."""
-        tag = super().resolve(kind, value, implicit)
-        return self._tags.setdefault(tag.suffix, tag)
 
 
 class _Builder:

@@ -107,7 +107,11 @@ class FileForm(RequestPart):
         ),
         Rule(
             "delimiter, header and member are of CSV files",
-            lambda one: _term_of_csv(one) if one.format else None,
+            lambda one: (
+                next((name for name in ("delimiter", "header", "member") if name in one.model_fields_set), None)
+                if one.format
+                else None
+            ),
             got="a term of CSV files beside “format”",
             fix="remove it, or “format”",
         ),
@@ -121,7 +125,3 @@ class FileForm(RequestPart):
     def stated(self, **terms: object) -> Self:
         """The same file with other terms."""
         return self.model_validate({**self.model_dump(exclude_unset=True), **terms})
-
-
-def _term_of_csv(form: FileForm) -> str | None:
-    return next((name for name in ("delimiter", "header", "member") if name in form.model_fields_set), None)

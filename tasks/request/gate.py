@@ -6,12 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tasks.request.part import (
-    RequestPart,
-    Rule,
-    Text,
-    listed,
-)
+from tasks.request.part import RequestPart, Rule, Text, listed
 
 _SUM = 1e-9
 _MASKED_TOGETHER = 200

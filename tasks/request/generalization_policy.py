@@ -4,15 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tasks.request.part import (
-    EachOnce,
-    Identifier,
-    OpenProbability,
-    Probability,
-    RequestPart,
-    Rule,
-    Text,
-)
+from tasks.request.part import EachOnce, Identifier, OpenProbability, Probability, RequestPart, Rule, Text
 from tasks.request.recipient import Method
 
 _SUM = 1e-9
@@ -141,8 +133,7 @@ class BudgetPolicy(RequestPart):
     )
     attacked_share: Probability | None = Field(default=None, description="Largest share of the records attacked.")
     least_people: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = Field(
-        default=None,
-        description="Least people of the population who match a released cell, or a remainder class.",
+        default=None, description="Least people of the population who match a released cell, or a remainder class."
     )
     least_records: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="Least records of a released class (partitions and remainder classes only)."
@@ -179,15 +170,13 @@ class GeneralizationPolicy(RequestPart):
         description="Weights of a partition's payoff: the population's, independent of the data, or the data's.",
     )
     information_loss: Literal["declared", "printed", "table7"] = Field(
-        default="declared",
-        description="Attribute weights: the attributes' own, all 1 (printed), or sex free (table7).",
+        default="declared", description="Attribute weights: the attributes' own, all 1 (printed), or sex free (table7)."
     )
     minimum_class_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="Smallest class in the released file; records of smaller classes are suppressed."
     )
     adversary: Literal["one-shot", "sequential"] = Field(
-        default="sequential",
-        description="Adversary of the game; one-shot makes one attempt on a record.",
+        default="sequential", description="Adversary of the game; one-shot makes one attempt on a record."
     )
     adversary_belief: Literal["known group", "unknown group", "access shared"] | None = Field(
         default=None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from tasks.request.attribute import Role
 from tasks.request.gate import Measure
 from tasks.request.part import Rule, at_first
-from tasks.request.population_rules import decoys_asked, named_in_policy, resources_of
+from tasks.request.population_rules import decoys_asked, masked_places, named_in_policy, resources_of
 
 if TYPE_CHECKING:
     from tasks.request.model import ReleaseRequest
@@ -123,10 +123,6 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
 
 def _of_people_only(request: "ReleaseRequest") -> str | None:
     """Place of the first term that names an attribute of rows, of those that mean attributes of people."""
-    masked = (
-        (f"masking.{at}.attributes.{place}", name)
-        for at, masking in enumerate(request.masking)
-        for place, name in enumerate(masking.attributes)
-    )
+    masked = ((place, name) for name, place in masked_places(request))
     named = chain(masked, named_in_policy(request))
     return next((place for place, name in named if name in request.of_rows), None)

@@ -79,7 +79,7 @@ from tasks.request.policy import (
     ValidationPolicy,
 )
 from tasks.request.population import ExternalData, Population, PopulationBasis
-from tasks.request.population_rules import POPULATION_RULES
+from tasks.request.population_rules import POPULATION_RULES, masked_places, resources_of
 from tasks.request.recipient import (
     PARTITIONS,
     Agreement,
@@ -132,10 +132,7 @@ class ReleaseRequest(RequestPart):
     requested_by: PersonId = Field(description="Id of the enrolled person who asks for the release.")
     expert: Text | None = Field(default=None, description="The expert who signs the determination, with qualification.")
     dataset: Dataset
-    attributes: dict[Text, Attribute] = Field(
-        min_length=1,
-        description="Columns of the dataset, by name.",
-    )
+    attributes: dict[Text, Attribute] = Field(min_length=1, description="Columns of the dataset, by name.")
     tables: dict[TableName, FurtherTable] = Field(
         default_factory=dict, max_length=50, description="Further tables of the same persons, by name."
     )
@@ -250,10 +247,7 @@ class ReleaseRequest(RequestPart):
         Rule(
             "where a recipient consults several resources there is no register, no map over priors and no belief",
             lambda one: (
-                _first(
-                    (f"recipients.{place}.adversary.resources", bool(who.adversary and who.adversary.resources))
-                    for place, who in enumerate(one.recipients)
-                )
+                resources_of(one)
                 if one.external_data is not None
                 or one.policy.generalization.adversary_belief == "unknown group"
                 or ((grid := one.policy.sensitivity.penalties) is not None and grid.priors is not None)
@@ -283,26 +277,28 @@ class ReleaseRequest(RequestPart):
         ),
         Rule(
             "masking names attributes of the request",
-            lambda one: _first((place, name not in one.attributes) for name, place in _masked(one)),
+            lambda one: _first((place, name not in one.attributes) for name, place in masked_places(one)),
             got="a name that is not among the attributes",
             fix="spell the column as under attributes",
         ),
         Rule(
             "masking changes numbers, so it takes attributes of type integer or number",
-            lambda one: _first((place, one.attributes[name].type not in NUMERIC) for name, place in _masked(one)),
+            lambda one: _first((place, one.attributes[name].type not in NUMERIC) for name, place in masked_places(one)),
             got="a column of type text or date",
             fix="declare its type, or leave it out; a quasi-identifier is generalized along its hierarchy instead",
         ),
         Rule(
             "masking takes sensitive or insensitive attributes",
-            lambda one: _first((place, name not in one.as_they_are) for name, place in _masked(one)),
+            lambda one: _first((place, name not in one.as_they_are) for name, place in masked_places(one)),
             got="a column with the role “direct identifier”, “quasi-identifier” or “pseudonym”, or a withheld one",
             fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
         ),
         Rule(
             "an attribute is masked by one method at most",
             lambda one: (
-                None if (again := first_repeated(name for name, _ in _masked(one))) is None else _masked(one)[again][1]
+                None
+                if (again := first_repeated(name for name, _ in masked_places(one))) is None
+                else masked_places(one)[again][1]
             ),
             got="a column twice",
             fix="name it in one place",
@@ -749,15 +745,6 @@ def _first(places: Iterable[tuple[str, bool]]) -> str | None:
 
 def _second_id(request: ReleaseRequest) -> int | None:
     return first_repeated(recipient.id for recipient in request.recipients)
-
-
-def _masked(request: ReleaseRequest) -> list[tuple[str, str]]:
-    """Masked attributes and their places."""
-    return [
-        (name, f"masking.{number}.attributes.{place}")
-        for number, masking in enumerate(request.masking)
-        for place, name in enumerate(masking.attributes)
-    ]
 
 
 def _named(terms: SharedRepresentation | CollusionPolicy | None) -> set[str]:

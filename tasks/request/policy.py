@@ -11,16 +11,7 @@ from tasks.core.people import PERSON_ID, may_be_same_person
 from tasks.request.gate import DEFAULT_GATES, Gate, Measure, prosecutor_gate, records_for
 from tasks.request.generalization_policy import GeneralizationPolicy
 from tasks.request.missing import MissingPolicy
-from tasks.request.part import (
-    EachOnce,
-    Identifier,
-    PersonName,
-    Probability,
-    RequestPart,
-    Rule,
-    Text,
-    first_repeated,
-)
+from tasks.request.part import EachOnce, Identifier, PersonName, Probability, RequestPart, Rule, Text, first_repeated
 from tasks.request.penalty_grid import PenaltyGrid
 
 _PAIRS_UNDER_BUDGET = 9
@@ -83,8 +74,7 @@ class DatesPolicy(RequestPart):
     """Knowledge of an adversary who looks for a person among shifted or relative dates."""
 
     known: Annotated[int, Field(ge=1, le=4)] = Field(
-        default=2,
-        description="Most true dates of a person that are known, those that identify the person best.",
+        default=2, description="Most true dates of a person that are known, those that identify the person best."
     )
 
 
@@ -92,8 +82,7 @@ class EventsPolicy(RequestPart):
     """Rows of a person that others are taken to know, where a person can have several."""
 
     known: Annotated[int, Field(ge=1, le=5)] | Literal["all"] = Field(
-        default=2,
-        description="Most rows of a person known together; all: every row, and that there are no others.",
+        default=2, description="Most rows of a person known together; all: every row, and that there are no others."
     )
     people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None,
@@ -123,10 +112,7 @@ class EventsPolicy(RequestPart):
 class UtilityPolicy(RequestPart):
     """Analyses that the utility of the released file is measured by."""
 
-    target: Text | None = Field(
-        default=None,
-        description="Attribute that classifiers predict; none without it.",
-    )
+    target: Text | None = Field(default=None, description="Attribute that classifiers predict; none without it.")
     clusters: Annotated[int, Field(ge=2, le=100)] = Field(default=4, description="Clusters of the k-means agreement.")
     records: Annotated[int, Field(ge=200, le=100_000)] = Field(
         default=3000, description="Records drawn for clustering and classification."
@@ -269,8 +255,7 @@ class ReassessmentPolicy(RequestPart):
         default=2, description="Recipients whose copies are compared as if pooled, without a gate; 1 for none."
     )
     together: tuple[Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=10), EachOnce], ...] = Field(
-        default=(),
-        description="Sets of recipients assumed to share copies, whom gates judge together.",
+        default=(), description="Sets of recipients assumed to share copies, whom gates judge together."
     )
 
 
@@ -278,8 +263,7 @@ class SensitivityPolicy(RequestPart):
     """Other stakes and penalties to assess, tolerated changes, and draws of uncertain terms."""
 
     points: Annotated[int, Field(ge=5, le=100)] | None = Field(
-        default=None,
-        description="Points on each side of a map of V and L; no map where not given.",
+        default=None, description="Points on each side of a map of V and L; no map where not given."
     )
     attacked: Probability = Field(default=0.01, description="Tolerated change of the share of records worth attacking.")
     regret: Probability = Field(

@@ -24,6 +24,15 @@ def resources_of(request: Any) -> str | None:
     return next((f"recipients.{place}.adversary.resources" for place in with_some), None)
 
 
+def masked_places(request: Any) -> list[tuple[str, str]]:
+    """Masked attributes and their places."""
+    return [
+        (name, f"masking.{number}.attributes.{place}")
+        for number, masking in enumerate(request.masking)
+        for place, name in enumerate(masking.attributes)
+    ]
+
+
 def named_in_policy(request: Any) -> Iterator[tuple[str, str | None]]:
     """Places of the policy that name attributes, each with the name."""
     policy = request.policy

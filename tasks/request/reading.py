@@ -237,10 +237,7 @@ def _decoded(content: bytes, path: Path, form: Form[Any]) -> str:
 
 @collector_paused()
 def checked(
-    content: bytes,
-    path: Path,
-    form: Form[Model],
-    complete: Complete = lambda _: (),
+    content: bytes, path: Path, form: Form[Model], complete: Complete = lambda _: ()
 ) -> tuple[Model, YamlDocument]:
     """The document as an instance of its form's model, and with the positions of its values.
 

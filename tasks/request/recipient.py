@@ -232,8 +232,7 @@ class DecoyTerms(RequestPart):
         description="Least ratio of a decoy's risk to the release's highest; below 1 it links to more people.",
     )
     maximum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = Field(
-        default=1.0,
-        description="Greatest such ratio; above 1 an adversary with the population can spot the decoy.",
+        default=1.0, description="Greatest such ratio; above 1 an adversary with the population can spot the decoy."
     )
 
     rules: ClassVar[tuple[Rule["DecoyTerms"], ...]] = (

@@ -163,10 +163,7 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
             "method" in terms.model_fields_set and all(one.method for one in request.recipients),
             f"{place}.method is not used; every recipient has its own",
         ),
-        (
-            played and methods <= _NO_GAME,
-            f"{place} ({played}) is not used; no recipient's method plays against one",
-        ),
+        (played and methods <= _NO_GAME, f"{place} ({played}) is not used; no recipient's method plays against one"),
         (
             terms.cell_weights == "data" and not methods & PARTITIONS,
             f"{place}.cell_weights is not used; no recipient's method is a partition",
@@ -294,10 +291,7 @@ def _of_review(request: ReleaseRequest) -> _Notes:
             review.overridable and all(may_be_same_person(name, request.requested_by) for name in review.officers),
             "policy.review.overridable is not used; the only officer is the requester",
         ),
-        (
-            len(able) < len(review.reviewers),
-            "policy.review.reviewers names the requester, whose vote is not taken",
-        ),
+        (len(able) < len(review.reviewers), "policy.review.reviewers names the requester, whose vote is not taken"),
     ]
 
 

@@ -101,8 +101,7 @@ class FileColumns:
             return self.frame[column].notna().to_numpy()
         cells = self._numbers[column]
         present = cells[~np.isnan(cells)]
-        mask: Flags = ~np.isnan(cells) & (len(present) > 0 and _are_days(present, frozenset(name_words(column))))
-        return mask
+        return ~np.isnan(cells) & (len(present) > 0 and _are_days(present, frozenset(name_words(column))))
 
     def located(self, column: str) -> Flags:
         """Records whose cell is a coordinate."""

@@ -70,9 +70,12 @@ def decoded(written: pa.Array) -> pa.Array:
 
 def found(texts: pa.Array, expression: str) -> npt.NDArray[np.bool_]:
     """Whether an expression of RE2 is found in each text; False where missing."""
-    mask: npt.NDArray[np.bool_] = pc.fill_null(pc.match_substring_regex(texts, expression), False).to_numpy(
-        zero_copy_only=False
-    )
+    return flags(pc.match_substring_regex(texts, expression))
+
+
+def flags(values: pa.Array) -> npt.NDArray[np.bool_]:
+    """Truth values as an array; False where missing."""
+    mask: npt.NDArray[np.bool_] = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
     return mask
 
 

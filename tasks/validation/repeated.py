@@ -25,9 +25,10 @@ import pyarrow.compute as pc
 from scipy import sparse
 from scipy.special import gammainc
 
+from tasks.microdata.tuples import places_among
 from tasks.validation.readings import arrow, folded, found
 from tasks.validation.values import encode
-from tasks.validation.words import Flags, Integers, Words, among, is_listed, split
+from tasks.validation.words import Flags, Integers, Words, is_listed, split
 
 CHANCE = 1e-3
 """Probability below which coincidence does not explain that people have their own words in their cells."""
@@ -151,7 +152,7 @@ def repeated(words: Words, codes: npt.NDArray[np.intp], known: IdentifierWords) 
     marked |= np.append(of_values, False)[codes]
     rest = known.sought[word] & ~anywhere[word]
     own = _spread(text[rest], word[rest], rows, of_text, size)
-    own = own[among(own, known.owned)]
+    own = own[places_among(known.owned, own)[1]]
     return _mark_own(marked, own, held, known)
 
 
@@ -177,8 +178,8 @@ def _beside(words: Words, place: Integers, holders: Integers, known: IdentifierW
     first = first[place[first + 1] >= 0]
     mask = np.zeros(len(place), dtype=np.bool_)
     pair = place[first] * size + place[first + 1]
-    first, pair = first[among(pair, known.pairs)], pair[among(pair, known.pairs)]
-    which = np.searchsorted(known.pairs, pair)
+    which, shared = places_among(known.pairs, pair)
+    first, which = first[shared], which[shared]
     held = np.bincount(which, weights=holders[words.text[first]], minlength=len(known.pairs))
     mask[first[(held <= _TIMES * (known.bearers + 1))[which]]] = True
     return mask

@@ -30,7 +30,7 @@ Where there is no 1, there is a 0.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -45,11 +45,11 @@ from tasks.validation.columns import FileColumns
 from tasks.validation.date_order import DateOrder
 from tasks.validation.forms import are_postcodes, days_in_digits, rows_again
 from tasks.validation.names import names
-from tasks.validation.readings import arrow, found, readable
+from tasks.validation.readings import arrow, flags, found, readable
 from tasks.validation.repeated import FEW, FEW_PEOPLE, IdentifierWords, identifier_words, repeated
 from tasks.validation.suite import CheckedTable
 from tasks.validation.values import EncodedColumn, encode, read_ages, read_days, read_numbers
-from tasks.validation.verified import VERIFIED, verified
+from tasks.validation.verified import verified
 from tasks.validation.words import Words, split
 
 _DISTINCTIVE = r"(?s)^(?:.{7,}|.*[^0-9 .,:/_()+-].*)\z"
@@ -188,15 +188,12 @@ class ColumnTables:
             "after death": lambda: _flagged(self._dates.after_death(self.column)),
             "other age": lambda: _flagged(self._dates.other_age(self.column)),
             PatternName.NAME.value: lambda: _flagged(names(self.readable, self.words)),
-        } | {kind.value: partial(self._verified, kind) for kind in VERIFIED}
-        return fields[name]()
+        }
+        return fields[name]() if name in fields else _flagged(verified(self.readable, PatternName(name)))
 
     def _all(self, formed: Callable[[pd.Series], bool]) -> npt.NDArray[np.bool_]:
         """Records with a value, where the values have a form all together; else none."""
         return (self.encoded.codes >= 0) & formed(self.encoded.values)
-
-    def _verified(self, kind: PatternName) -> pd.Series:
-        return _flagged(verified(self.readable, kind))
 
     @property
     def _dates(self) -> DateOrder:
@@ -242,8 +239,8 @@ def copied(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[n
     present = np.zeros(len(column), dtype=np.bool_)
     for identifier in identifiers:
         same = pc.equal(cells, arrow(identifier))
-        present |= _mask(pc.is_valid(same))
-        equal |= _mask(same)
+        present |= flags(pc.is_valid(same))
+        equal |= flags(same)
     return np.where(present, equal.astype(np.float64), np.nan)
 
 
@@ -263,7 +260,7 @@ class SoughtNames:
         """The identifiers of a column."""
         names = pc.utf8_lower(pc.utf8_trim_whitespace(arrow(identifier)))
         long = pc.greater_equal(pc.utf8_length(names), _LEAST_DISTINCTIVE)
-        distinctive = _mask(pc.and_(pc.match_substring_regex(names, _DISTINCTIVE), long))
+        distinctive = flags(pc.and_(pc.match_substring_regex(names, _DISTINCTIVE), long))
         return cls(names, distinctive, found(names, "[0-9]"))
 
 
@@ -277,7 +274,7 @@ def named(column: pd.Series, identifiers: Sequence[SoughtNames]) -> npt.NDArray[
     cells = pc.utf8_lower(arrow(column))
     for sought in identifiers:
         names = sought.names
-        fits = _mask(pc.greater_equal(pc.utf8_length(cells), pc.utf8_length(names)))
+        fits = flags(pc.greater_equal(pc.utf8_length(cells), pc.utf8_length(names)))
         rows = np.flatnonzero(sought.distinctive & fits & (with_digits | ~sought.digits))
         pairs = zip(rows.tolist(), cells.take(rows).to_pylist(), names.take(rows).to_pylist(), strict=True)
         hits = [row for row, cell, name in pairs if name in cell and _stands_alone(name, cell)]
@@ -293,8 +290,3 @@ def _stands_alone(name: str, cell: str) -> bool:
             return True
         start = cell.find(name, start + 1)
     return False
-
-
-def _mask(values: pa.Array) -> npt.NDArray[np.bool_]:
-    mask: npt.NDArray[np.bool_] = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
-    return mask

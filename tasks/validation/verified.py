@@ -8,7 +8,6 @@ of the column's candidates pass. Past 20,000 candidates in a column the rest cou
 import re
 from collections.abc import Callable, Iterator
 from enum import IntEnum
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -186,22 +185,12 @@ def _bounded(form: str) -> str:
 
 def _runs(expression: str, cell: str) -> Iterator[str]:
     """Parts of a cell that an expression finds, without the characters that bound them."""
-    for one in _compiled(expression).finditer(cell):
+    for one in re.finditer(expression, cell, re.ASCII):
         yield _BOUNDS.sub("", one[0])
 
 
-@cache
-def _compiled(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.ASCII)
-
-
-@cache
-def _module(name: str) -> Any:
-    return import_module(f"stdnum.{name}")
-
-
 def _check(name: str, number: str) -> bool:
-    return bool(_module(name).is_valid(number))
+    return bool(import_module(f"stdnum.{name}").is_valid(number))
 
 
 VERIFIED: dict[PatternName, tuple[str, Callable[[str], CheckStrength]]] = {

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tasks.core.errors import StageFailed
-from tasks.validation.readings import arrow, folded, found
+from tasks.validation.readings import arrow, flags, folded, found
 
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -74,10 +74,7 @@ class Words:
 
     def among(self, words: pa.Array) -> Flags:
         """Whether each is one of some words."""
-        mask: Flags = pc.is_in(self.vocabulary, value_set=words.cast(self.vocabulary.type)).to_numpy(
-            zero_copy_only=False
-        )
-        return mask[self.code]
+        return flags(pc.is_in(self.vocabulary, value_set=words.cast(self.vocabulary.type)))[self.code]
 
     @property
     def length(self) -> Integers:
@@ -168,14 +165,4 @@ def listed(name: str) -> pa.Array:
 
 def is_listed(words: pa.Array, name: str) -> Flags:
     """Whether each word is in a list."""
-    mask: Flags = pc.is_in(words, value_set=listed(name)).to_numpy(zero_copy_only=False)
-    return mask
-
-
-def among(keys: Integers, ascending: Integers) -> Flags:
-    """Whether each key is among ascending ones."""
-    if not len(ascending):
-        return np.zeros(len(keys), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
-    same: Flags = ascending[place] == keys
-    return same
+    return flags(pc.is_in(words, value_set=listed(name)))

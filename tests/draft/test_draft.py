@@ -575,8 +575,10 @@ def test_reasons_and_separation_are_told_in_comments(clinic: pd.DataFrame) -> No
         reasons = ["unclear" if reason.startswith("neither name") else reason for reason in reasons]
         assert f" {'; '.join(reasons)}; " in told
         assert f"; {suggestion.profile.distinct:,} value{'s' * (suggestion.profile.distinct > 1)}" in told
+    quasi = (one.profile.name for one in draft.suggestions if one.role is Role.QUASI)
+    measured = separations({name: encode(clinic[name]).codes for name in quasi})
     for size in (2, 3):
-        best = next(one for one in draft.separations if len(one.columns) == size)
+        best = next(one for one in measured if len(one.columns) == size)
         assert f" by {' + '.join(best.columns)}" in draft.text
     assert "; 1 value; 5 % missing" in told
 
@@ -719,7 +721,7 @@ def test_a_draft_that_cannot_be_written_leaves_nothing(tmp_path: Path, clinic: p
     draft = draft_request(clinic, "data.csv")
     tables = dict(draft.hierarchies)
     tables["missing/folder.csv"] = next(iter(tables.values()))
-    broken = Draft(draft.text, tables, draft.suggestions, draft.record_id, draft.separations)
+    broken = replace(draft, hierarchies=tables)
     with pytest.raises(WorkspaceError, match="cannot be written"):
         write_draft(broken, tmp_path)
     assert list(tmp_path.iterdir()) == []

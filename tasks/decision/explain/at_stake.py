@@ -171,8 +171,7 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
 def _by_tuple(candidate: Candidate, flags: NDArray[np.bool_]) -> Counts:
     """Number of flagged released records, by released tuple."""
     tuples = candidate.prepared.tuple_of_record[candidate.rows][flags]
-    counts: Counts = np.bincount(tuples, minlength=len(candidate.released))[candidate.released].astype(np.int64)
-    return counts
+    return np.bincount(tuples, minlength=len(candidate.released))[candidate.released].astype(np.int64)
 
 
 def _classes(candidate: Candidate, axes: Sequence[int]) -> Counts:

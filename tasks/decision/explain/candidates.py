@@ -126,18 +126,15 @@ class Candidates:
         bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
         self._most_games = max(_FEWEST_GAMES, memory // max(1, bytes_each))
         self._asked = set[Key]()
-        self._last: tuple[Candidate, tuple[Any, ...]] | None = None
-        """The last copy made, and its minimum class size: which tuples are released depends on that alone."""
         self._games: OrderedDict[Key, Generalization | StageFailed] = OrderedDict()
         self._alike: dict[Key, Key] = {}
         self._figures: dict[Key, Figures] = {}
-        self._deterring: dict[Key, float | None] = {}
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
         self._columns: dict[Key, ColumnsFact] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """With the games solved so far, without the copies made: another process makes its own."""
-        return vars(self) | {"_last": None, "_coalitions": {}}
+        return vars(self) | {"_coalitions": {}}
 
     @property
     def is_large(self) -> bool:
@@ -185,11 +182,6 @@ class Candidates:
         )
         if request.dated:
             made = made.with_dates(self.dates_for(request, recipient))
-        last, of_release = self._last, (request.policy, request.attributes, request.masking)
-        if last and last[0].generalization is generalization and last[1] == of_release:
-            alike = vars(last[0])
-            vars(made).update({name: alike[name] for name in ("released", "digest") if name in alike})
-        self._last = made, of_release
         pooled = pooled_key(made)
         if pooled:
             key = (made.digest, *pooled)
@@ -275,13 +267,7 @@ class Candidates:
         return self._columns[key]
 
     def judge(
-        self,
-        request: ReleaseRequest,
-        recipient_id: str,
-        decided_on: date,
-        *,
-        exact: bool = True,
-        brief: bool = False,
+        self, request: ReleaseRequest, recipient_id: str, decided_on: date, *, exact: bool = True, brief: bool = False
     ) -> Judgement:
         """Solve, measure and judge one recipient's release.
 
@@ -314,13 +300,10 @@ class Candidates:
 
         The other terms stay as they are. Raises as ``measured``.
         """
-        key = (candidate.digest, candidate.adversary.profile, *pooled_key(candidate), term)
-        if key not in self._deterring:
-            views = (candidate, *map(candidate.seen_by, candidate.coalitions))
-            facts = [deterrents(seen.adversary.profile, seen.groups.distinct(), (term,)) for seen in views]
-            values = [fact.needed for (fact,) in facts if fact.needed is not None]
-            self._deterring[key] = max(values) if len(values) == len(views) else None
-        return self._deterring[key]
+        views = (candidate, *map(candidate.seen_by, candidate.coalitions))
+        facts = [deterrents(seen.adversary.profile, seen.groups.distinct(), (term,)) for seen in views]
+        values = [fact.needed for (fact,) in facts if fact.needed is not None]
+        return max(values) if len(values) == len(views) else None
 
     def _generalization(
         self, request: ReleaseRequest, recipient: Recipient, *, exact: bool

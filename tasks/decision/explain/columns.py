@@ -139,7 +139,8 @@ def _enough(trial: Trial, names: list[str]) -> tuple[Flip | None, list[str]]:
 def _withholding(trial: Trial, names: Sequence[str]) -> Flip | None:
     """The change of withholding some columns; None where it does not change the verdict, or other terms need them."""
     listed = " and ".join(names)
-    return _tried(trial, names, "role", f"role{'s' if len(names) > 1 else ''} of {listed}", Role.WITHHELD.value)
+    changes = _changes(trial, names, "role", Role.WITHHELD.value)
+    return _changed(trial, f"role{'s' if len(names) > 1 else ''} of {listed}", (*trial.renewal, *changes))
 
 
 @dataclass(frozen=True)
@@ -168,12 +169,9 @@ def _masking(trial: Trial, names: Sequence[str]) -> Flip | None:
 
 
 def _accepted(trial: Trial, names: Sequence[str]) -> Flip | NoFlip:
-    found = _tried(trial, names, "excused", f"who accepts the release of {' and '.join(names)}", ACCEPTED)
+    changes = (*trial.renewal, *_changes(trial, names, "excused", ACCEPTED))
+    found = _changed(trial, f"who accepts the release of {' and '.join(names)}", changes)
     return found or _unchanged(trial, names, "excused", _ANSWERED)
-
-
-def _tried(trial: Trial, names: Sequence[str], key: str, lever: str, needed: str) -> Flip | None:
-    return _changed(trial, lever, (*trial.renewal, *_changes(trial, names, key, needed)))
 
 
 def _changed(trial: Trial, lever: str, changes: tuple[TermChange, ...]) -> Flip | None:

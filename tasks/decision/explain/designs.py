@@ -18,7 +18,7 @@ from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import Lever
 from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
 from tasks.decision.explain.trial import Trial
-from tasks.request.model import DIVISIONS, LEFT_OUT, Measure, Method
+from tasks.request.model import DIVISIONS, LEFT_OUT, Measure, Method, Policy
 
 _DETERRED_GATES = SEQUENTIAL.gate_measures | {Measure.PASSING_PROBABILITY}
 NOTHING_RELEASED = "Nothing can be released under these terms."
@@ -87,7 +87,8 @@ MOST_GAMES = 12
 ENOUGH = 3
 """Passing combinations after which no more are sought."""
 _BY_CLASS = frozenset({Measure.PROSECUTOR_MAXIMUM, Measure.SMALLEST_CLASS})
-_MASKED = frozenset[Measure]().union(*(one.gate_measures for one in (LINKAGE, COMBINED, ATTRIBUTE, SINGLING_OUT)))
+MASKED_GATES = frozenset[Measure]().union(*(one.gate_measures for one in (LINKAGE, COMBINED, ATTRIBUTE, SINGLING_OUT)))
+"""Gates whose figures follow from masked values."""
 _MORE_LEFT_OUT = 0.1
 _GENERALIZATION = "policy.generalization"
 
@@ -148,8 +149,7 @@ def _sequential(trial: Trial) -> Changes:
 def _classes(trial: Trial, method: Method, share: float) -> Changes:
     """Classes of the size that the gates require, with the share of records that may be left out for it."""
     policy = trial.request.policy
-    least = policy.fewest_passing(Measure.PROSECUTOR_MAXIMUM)
-    least = max([least, *(round(one.threshold) for one in policy.gates if one.measure is Measure.SMALLEST_CLASS)])
+    least = fewest_by_gates(policy)
     terms = policy.generalization
     if least <= trial.request.fewest_records and share == LEFT_OUT:
         return ()
@@ -176,6 +176,12 @@ def _classes(trial: Trial, method: Method, share: float) -> Changes:
     return tuple(changes)
 
 
+def fewest_by_gates(policy: Policy) -> int:
+    """Records of a class that the gates require, 1 at least."""
+    sizes = [round(one.threshold) for one in policy.gates if one.measure is Measure.SMALLEST_CLASS]
+    return max(policy.fewest_passing(Measure.PROSECUTOR_MAXIMUM), *sizes, 1)
+
+
 def _passing(trial: Trial, changes: Changes) -> list[Flip]:
     """The combination if it passes, or with stronger maskings or deterrents if it lacks only these."""
     whole = (*trial.renewal, *changes)
@@ -187,15 +193,12 @@ def _passing(trial: Trial, changes: Changes) -> list[Flip]:
     if not judgement.figures:
         return []
     first = _closed(judgement)
-    if first and first <= _MASKED:
+    if first and first <= MASKED_GATES:
         return _with_maskings(trial, changes)
-    if first and first <= SEQUENTIAL.gate_measures and not _is_method_alone(changes):  # tried with every other method
+    method_alone = all(one.where.endswith(".method") for one in changes)  # tried with every other method
+    if first and first <= SEQUENTIAL.gate_measures and not method_alone:
         return _with_deterrents(trial, changes)
     return []
-
-
-def _is_method_alone(changes: Changes) -> bool:
-    return all(one.where.endswith(".method") for one in changes)
 
 
 def _closed(judgement: Judgement) -> set[str]:

@@ -13,13 +13,14 @@ from functools import cache, partial
 from typing import Any, Protocol, TypeVar
 
 from tasks.assessments.linkage.holdings import known_attributes
-from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SINGLING_OUT
+from tasks.assessments.registry import LINKAGE
 from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.decision.explain import levers
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake, at_stake
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.columns import column_changes
 from tasks.decision.explain.designs import (
+    MASKED_GATES,
     NOTHING_RELEASED,
     OTHERS_CLOSED,
     combined_designs,
@@ -51,8 +52,6 @@ from tasks.request.model import BUDGETED, DIVISIONS, Measure, Method, Recipient,
 
 _Result = TypeVar("_Result")
 
-_MASKED_GATES = frozenset[Measure]().union(*(one.gate_measures for one in (LINKAGE, COMBINED, ATTRIBUTE, SINGLING_OUT)))
-"""Gates whose figures follow from masked values."""
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
 _WITHOUT_DECOYS = (
@@ -299,7 +298,7 @@ def _masked_in_vain(trial: Trial, now: Judgement) -> str:
     """Reason that no masking alone lets a blocked release pass; empty where one may."""
     if not now.figures:
         return NOTHING_RELEASED
-    if not _MASKED_GATES.issuperset(gate.id for gate in now.gates if not gate.passed):
+    if not MASKED_GATES.issuperset(gate.id for gate in now.gates if not gate.passed):
         return OTHERS_CLOSED
     try:
         least = dict(trial.candidates.estimates.without_numbers(trial.candidate))

@@ -16,30 +16,16 @@ import numpy as np
 
 from tasks.assessments.identity.score import released_levels
 from tasks.candidate.candidate import Candidate
-from tasks.core.errors import (
-    DataError,
-    HierarchyError,
-    ParameterError,
-    PopulationError,
-    RequestError,
-    StageFailed,
-)
+from tasks.core.errors import DataError, HierarchyError, ParameterError, PopulationError, RequestError, StageFailed
 from tasks.decision.explain import levers
+from tasks.decision.explain.designs import fewest_by_gates
 from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import NOT_STATED, attribute_path
 from tasks.decision.explain.result import ColumnKept, Cost, Keeping, LevelsChange, Switch, TermChange
 from tasks.decision.explain.trial import Trial
 from tasks.generalization.game import Floats
 from tasks.generalization.methods.registry import METHODS
-from tasks.request.model import (
-    BudgetPolicy,
-    DatePeriod,
-    GatesBudget,
-    HierarchySource,
-    Measure,
-    ReleaseRequest,
-    Role,
-)
+from tasks.request.model import BudgetPolicy, DatePeriod, GatesBudget, HierarchySource, Measure, ReleaseRequest, Role
 
 Changes = tuple[TermChange, ...]
 Levels = tuple[str | int, ...]
@@ -156,7 +142,7 @@ class Information:
     def _choices(self) -> Iterator[Sequence[Changes]]:
         """Changes of one term of the design each; of those of one term, the first that keeps more and passes counts."""
         request = self.trial.request
-        terms, budget, fewest = request.policy.generalization, request.budget, _fewest(request)
+        terms, budget, fewest = request.policy.generalization, request.budget, fewest_by_gates(request.policy)
         demands = terms.k_anonymity
         if demands is not None:
             where = f"{_DEMANDS}.k"
@@ -404,12 +390,6 @@ def _limits(request: ReleaseRequest) -> Iterator[tuple[str, dict[str, Any]]]:
 def _plays(trial: Trial) -> bool:
     """Whether the method weighs stakes."""
     return METHODS[trial.request.method_for(trial.recipient)].stakes != "none"
-
-
-def _fewest(request: ReleaseRequest) -> int:
-    """Records of a class that the gates require."""
-    sizes = [round(one.threshold) for one in request.policy.gates if one.measure is Measure.SMALLEST_CLASS]
-    return max(request.policy.fewest_passing(Measure.PROSECUTOR_MAXIMUM), *sizes, 1)
 
 
 def _between(least: int, now: int) -> list[int]:

@@ -144,7 +144,8 @@ class Trial:
                 return None
             changes = (*self.renewal, *lever.changes(value))
             # That a change would block a release may rest on a game cut short, whose figures are marked as estimates.
-            judgement = self.judge(changes, exact=not (self.passes and self._is_cut_short(changes)))
+            brief = self.passes and self.candidates.is_cut_short(*self._terms(changes))
+            judgement = self.judge(changes, exact=not brief)
             if self.reversed(judgement):
                 return Flip(lever.name, changes, judgement, deterrent)
         return None
@@ -154,9 +155,6 @@ class Trial:
         if self.is_over() and not self.candidates.is_solved(*self._terms(changes)):
             raise OutOfGames
         return self.reversed(self.judge(changes, exact=exact))
-
-    def _is_cut_short(self, changes: Sequence[TermChange]) -> bool:
-        return self.candidates.is_cut_short(*self._terms(changes))
 
     def _terms(self, changes: Sequence[TermChange]) -> tuple[ReleaseRequest, Recipient]:
         request = levers.apply(self.request, changes)
