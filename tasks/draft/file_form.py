@@ -53,8 +53,6 @@ _SHAPES: Mapping[str, tuple[str, ...]] = {
 def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.DataFrame, FileForm]:
     """Read a table in the form that its bytes show, and give the form.
 
-    Raises DataError if the file cannot be read, or it is not clear how.
-
     Parameters
     ----------
     written : str
@@ -67,6 +65,11 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
     -------
     DataFrame of shape (n_records, n_columns), FileForm
         Every column as text, dates and numbers in plain form.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or it is not clear how.
     """
     answer = str(stated.get("dates", ""))
     terms = {name: value for name, value in stated.items() if name != "dates"}
@@ -100,7 +103,10 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
 def take_in_all(files: Mapping[str, Path], stated: Mapping[str, object]) -> dict[str, tuple[pd.DataFrame, FileForm]]:
     """Read files in the one form that the bytes of all of them show, by the paths that a request is to name.
 
-    Raises DataError as ``take_in``, or if no form reads every file as its own does.
+    Raises
+    ------
+    DataError
+        As ``take_in``; or if no form reads every file as its own does.
     """
     taken = {written: take_in(path, written, stated) for written, path in files.items()}
     shared: dict[str, object] = {}
@@ -196,7 +202,13 @@ def _decodes(path: Path, form: FileForm, name: str) -> bool:
 
 @contextmanager
 def _bytes(path: Path, form: FileForm) -> Iterator[IO[bytes] | pa.NativeFile]:
-    """The bytes of a CSV file, decompressed; DataError if they are damaged."""
+    """The bytes of a CSV file, decompressed.
+
+    Raises
+    ------
+    DataError
+        If they are damaged.
+    """
     try:
         with opened(path, form) as stream:
             yield stream

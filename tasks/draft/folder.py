@@ -48,8 +48,13 @@ def draft_folder(files: Iterable[Source], *, population: Source | None = None) -
     A table is named as its file. Tables of the OMOP Common Data Model are recognized by their names. A file without
     rows is left out, and of a single file the draft is that of the file.
 
-    Raises DataError if there are no rows, two files make one table, a header looks like data, or no column can be told
-    to be that of the person; PopulationError if the population shares no column with the table of people.
+    Raises
+    ------
+    DataError
+        If there are no rows, two files make one table, a header looks like data, or no column can be told to be that of
+        the person.
+    PopulationError
+        If the population shares no column with the table of people.
     """
     return ProfiledFolder.of(files).draft(population)
 

@@ -51,7 +51,10 @@ def structure_of(
     cell for the other table's key is empty belongs to the person alone. Of several tables that rows could be within,
     that with most rows counts.
 
-    Raises DataError if no column can be told to be that of the person.
+    Raises
+    ------
+    DataError
+        If no column can be told to be that of the person.
     """
     person, first = _person(columns, profiles, [people] if people else list(columns))
     others = [name for name in columns if name != first]

@@ -80,7 +80,10 @@ def _years(day: date, many: int) -> str:
 def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hierarchy:
     """Codes of a domain cut to fewer and fewer leading characters.
 
-    Raises HierarchyError if a kept prefix is as long as a code.
+    Raises
+    ------
+    HierarchyError
+        If a kept prefix is as long as a code.
     """
     values = sorted(set(domain))
     where = f"prefixes of {name}"
@@ -103,8 +106,11 @@ def from_groups(name: str, groups: GroupLevels, *, levels_may_cross: bool = Fals
 
     Where levels may cross, every level holds the values themselves, in place of the groups of the level below.
 
-    Raises HierarchyError if a level names a group (or value) that the level below (or the first) does not have, leaves
-    one out, or puts one into two groups.
+    Raises
+    ------
+    HierarchyError
+        If a level names a group (or value) that the level below (or the first) does not have, leaves one out, or puts
+        one into two groups.
     """
     where = f"groups of {name}"
     rows = [[value] for members in groups.levels[0].values() for value in members]
@@ -146,8 +152,12 @@ def build_hierarchies(
     The values of the population make up the domain of a hierarchy by prefixes. The data's own do not, unless people are
     counted in the file: hierarchies go with a delivery, and the rule of a release must not depend on who is in it.
 
-    Raises HierarchyError or WorkspaceError if a hierarchy is no tree and may not be another, or its file cannot be
-    read; BadInput if their groups have more combinations than can be numbered.
+    Raises
+    ------
+    HierarchyError, WorkspaceError
+        If a hierarchy is no tree and may not be another, or its file cannot be read.
+    BadInput
+        If their groups have more combinations than can be numbered.
     """
     hierarchies = {}
     for name in loaded.request.quasi_identifiers:
@@ -201,7 +211,10 @@ def _escaped(mark: str) -> str:
 def read_arx(name: str, path: Path, *, levels_may_cross: bool = False) -> Hierarchy:
     """Read a hierarchy from an ARX CSV file, UTF-8, semicolons between labels.
 
-    Raises HierarchyError if the file cannot be read, or its rows are no hierarchy (see ``hierarchy_from_rows``).
+    Raises
+    ------
+    HierarchyError
+        If the file cannot be read, or its rows are no hierarchy (see ``hierarchy_from_rows``).
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:

@@ -313,7 +313,10 @@ def numbered_column(request: ReleaseRequest, name: str, codes: NDArray[np.intege
 
     Where the request demands ordered closeness of the column, its codes grow with the values.
 
-    Raises DataError if the order of the column counts and a value has none.
+    Raises
+    ------
+    DataError
+        If the order of the column counts and a value has none.
     """
     demands, kind = request.policy.generalization.k_anonymity, request.attributes[name].type
     if demands is not None and any(one.ordered and one.attribute == name for one in demands.closeness):

@@ -56,8 +56,10 @@ def count_file(coder: PartCoder, cut: Sequence[Piece], counting: Counting) -> tu
 
     None where a quasi-identifier is missing or outside its hierarchy.
 
-    Raises BadInput or StageFailed as ``count_by_duckdb`` and ``done`` raise, and if a part has other records than its
-    piece.
+    Raises
+    ------
+    BadInput, StageFailed
+        As ``count_by_duckdb`` and ``done`` raise, and if a part has other records than its piece.
     """
     tuples = None
     if is_for_duckdb(coder, cut, counting):
@@ -102,7 +104,10 @@ def count_by_duckdb(coder: PartCoder, *, memory_limit_mb: int, folder: Path) -> 
     None where some record has a quasi-identifier that is missing or outside its hierarchy. What does not fit in memory
     goes to a folder that is made with rights for the owner alone, and removed.
 
-    Raises StageFailed if DuckDB cannot count, for want of room or because the file cannot be read.
+    Raises
+    ------
+    StageFailed
+        If DuckDB cannot count, for want of room or because the file cannot be read.
     """
     trees = list(coder.hierarchies.values())
     strides = radix_strides([tree.n_leaves for tree in trees]).tolist()

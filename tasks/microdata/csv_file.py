@@ -31,7 +31,10 @@ _UNEVEN = "columns, got"
 def read_csv(path: Path, form: FileForm) -> pa.Table:
     """A CSV file with all columns as text; where it has no header, they are named by their places.
 
-    Raises DataError if it cannot be read as its form says.
+    Raises
+    ------
+    DataError
+        If it cannot be read as its form says.
     """
     table = None
     try:
@@ -134,7 +137,10 @@ def _check_quoting(path: Path, form: FileForm) -> None:
 def opened(path: Path, form: FileForm) -> Iterator[IO[bytes] | pa.NativeFile]:
     """The bytes of a CSV file, decompressed where its first bytes say that it is compressed.
 
-    Raises DataError if an archive is damaged, encrypted or too large, or it is not clear which of its files is meant.
+    Raises
+    ------
+    DataError
+        If an archive is damaged, encrypted or too large, or it is not clear which of its files is meant.
     """
     start = first_bytes(path)
     if not start.startswith(_ZIP):

@@ -20,8 +20,12 @@ from tasks.request.model import Attribute, ReleaseRequest
 def at_released_levels(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
     """Microdata of a table as text, attributes of rows at their levels; missing cells stay missing.
 
-    Raises DataError if a value is not in the hierarchy of its attribute; HierarchyError if a hierarchy is none, or has
-    no such level.
+    Raises
+    ------
+    DataError
+        If a value is not in the hierarchy of its attribute.
+    HierarchyError
+        If a hierarchy is none, or has no such level.
     """
     changed = {}
     for name in (one for one in request.events if one in frame):

@@ -65,7 +65,10 @@ def _is_workbook(path: Path) -> bool:
 def read_foreign(path: Path, form: FileForm) -> pa.Table:
     """A file of the program that its form states: numbers and dates with their types, the rest as text.
 
-    Raises DataError if it is not of that program, damaged or too large, or the reader is not installed.
+    Raises
+    ------
+    DataError
+        If it is not of that program, damaged or too large, or the reader is not installed.
     """
     stated = form.format
     if stated is None or format_of(path) is not stated:

@@ -154,8 +154,10 @@ def with_leaf_apart(hierarchy: Hierarchy, label: str) -> Hierarchy:
 def from_level(hierarchy: Hierarchy, level: int) -> Hierarchy:
     """The hierarchy from a level on: the groups of that level are its leaves, and still take the values in them.
 
-    Raises HierarchyError if there is no such level below the last one, or a group of it has parts in several groups of
-    a higher one.
+    Raises
+    ------
+    HierarchyError
+        If there is no such level below the last one, or a group of it has parts in several groups of a higher one.
     """
     if level == 0:
         return hierarchy
@@ -183,7 +185,12 @@ def from_level(hierarchy: Hierarchy, level: int) -> Hierarchy:
 
 
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
-    """Refuse (HierarchyError) hierarchies whose levels cross; ``what`` needs trees, for the message."""
+    """Refuse hierarchies whose levels cross; ``what`` needs trees, for the message.
+
+    Raises
+    ------
+    HierarchyError
+    """
     crossing = ", ".join(hierarchy.name for hierarchy in hierarchies if not hierarchy.is_tree)
     if crossing:
         raise HierarchyError(
@@ -200,10 +207,6 @@ def hierarchy_from_rows(
 ) -> Hierarchy:
     """Build a hierarchy from rows of the ARX form: leaf first, its groups level by level after it, the top last.
 
-    Raises HierarchyError if there are no rows, depths differ, a label is empty, a leaf occurs twice, the last level is
-    not one group, or one label stands for different groups (as it does in a cycle). If levels may not cross, if a group
-    has two parents; if they may, if groups are no runs of neighbouring rows or a level has more than the one below it.
-
     Parameters
     ----------
     name : str
@@ -215,6 +218,13 @@ def hierarchy_from_rows(
         File or part of the request that the rows come from, for messages.
     levels_may_cross : bool
         Whether a group may have parts in several groups of the next level.
+
+    Raises
+    ------
+    HierarchyError
+        If there are no rows, depths differ, a label is empty, a leaf occurs twice, the last level is not one group,
+        or one label stands for different groups (as it does in a cycle). If levels may not cross, if a group has two
+        parents; if they may, if groups are no runs of neighbouring rows or a level has more than the one below it.
     """
     table = _checked_table(rows, where)
     levels = [pd.factorize(table[:, level])[0] for level in range(table.shape[1])]

@@ -17,8 +17,11 @@ _TEXT = pd.StringDtype("pyarrow")
 def joined(tables: Mapping[str | None, pd.DataFrame], request: ReleaseRequest) -> pd.DataFrame:
     """The rows of the dataset, under None, and of the tables, as one frame.
 
-    Raises DataError if rows of a table name no person of the dataset, no row of the table that they are within or one
-    of another person, or if a key is missing or names two rows.
+    Raises
+    ------
+    DataError
+        If rows of a table name no person of the dataset, no row of the table that they are within or one of another
+        person, or if a key is missing or names two rows.
     """
     people = _first_rows(tables[None], request)
     sources: dict[str | None, dict[str | None, Rows]] = {None: {None: np.arange(len(tables[None]))}}

@@ -35,7 +35,10 @@ _SHARED = 16
 def with_missing_leaves(hierarchies: Mapping[str, Hierarchy], lacking: Collection[str]) -> dict[str, Hierarchy]:
     """Hierarchies, those of some attributes with a leaf for missing values.
 
-    Raises HierarchyError if such a hierarchy has the label of that leaf already.
+    Raises
+    ------
+    HierarchyError
+        If such a hierarchy has the label of that leaf already.
     """
     for name in lacking:
         if MISSING in hierarchies[name].axis_labels:

@@ -35,7 +35,10 @@ def read_parquet(
 ) -> pa.Table:
     """Columns of row groups of a file, all of them by default; `coded` texts stay as dictionaries.
 
-    Raises DataError if the file is damaged, or these do not fit in memory.
+    Raises
+    ------
+    DataError
+        If the file is damaged, or these do not fit in memory.
     """
     try:
         file = pq.ParquetFile(path)
@@ -61,7 +64,12 @@ def read_parquet(
 
 
 def check_size(path: Path, records: int, least_bytes: int) -> None:
-    """Refuse (DataError) records that take so many bytes at least, where the memory is smaller."""
+    """Refuse records that take so many bytes at least, where the memory is smaller.
+
+    Raises
+    ------
+    DataError
+    """
     if least_bytes > machine_memory():
         raise too_large(path, f"{records:,} records, at least {_gigabytes(least_bytes)}")
 

@@ -42,8 +42,13 @@ class PartTable:
     ) -> Tuples:
         """The population that the file and the table make up, under a reading of missing values.
 
-        Raises DataError if a record has the value apart; PopulationError if the table has fewer people of some
-        combinations of values than the file has records, for more than one record in a hundred.
+        Raises
+        ------
+        DataError
+            If a record has the value apart.
+        PopulationError
+            If the table has fewer people of some combinations of values than the file has records, for more than one
+            record in a hundred.
         """
         trees = list(hierarchies.values())
         ends = np.array([tree.encode([APART])[0] for tree in trees])

@@ -45,8 +45,10 @@ def code_part(
 
     Values of the columns ``by_record`` are wanted record by record; of the others only which there are.
 
-    Raises DataError if a quasi-identifier is missing or outside its hierarchy. Rows are named by their position in the
-    part.
+    Raises
+    ------
+    DataError
+        If a quasi-identifier is missing or outside its hierarchy. Rows are named by their position in the part.
     """
     tuples, tuple_of_record = distinct_tuples(encode(frame, hierarchies, where), list(hierarchies.values()))
     found = {str(name): pd.factorize(frame[name]) for name in frame.columns if name not in hierarchies}
@@ -67,8 +69,10 @@ def joined_tuples(parts: Sequence[FilePart], hierarchies: Sequence[Hierarchy]) -
 def joined_records(parts: Sequence[FilePart], tuples: Tuples) -> NDArray[np.int32]:
     """Tuple of each record of the file.
 
-    Raises StageFailed if the parts have other records than the tuples count, as where the file changes while it is
-    read.
+    Raises
+    ------
+    StageFailed
+        If the parts have other records than the tuples count, as where the file changes while it is read.
     """
     places = [tuples.find(part.tuples.keys).astype(np.int32)[part.tuple_of_record] for part in parts]
     records = np.concatenate(places)
@@ -113,7 +117,10 @@ def in_pieces(path: Path, request: ReleaseRequest) -> bool:
 def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tuple[Piece, ...]:
     """Cut a Parquet file into pieces of about so many records, and check its columns.
 
-    Raises DataError if the file cannot be read, has no records, or its columns are not those of the request.
+    Raises
+    ------
+    DataError
+        If the file cannot be read, has no records, or its columns are not those of the request.
     """
     try:
         file = pq.ParquetFile(path)
@@ -137,7 +144,10 @@ def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tup
 def read_piece(path: Path, groups: Sequence[int], names: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
     """Some columns of some row groups as text, missing cells as NA.
 
-    Raises DataError if they cannot be read, or do not fit in memory.
+    Raises
+    ------
+    DataError
+        If they cannot be read, or do not fit in memory.
     """
     return text_frame(read_parquet(path, names, groups), path, names, missing)
 

@@ -35,7 +35,10 @@ class Persons:
 def persons_of(frame: pd.DataFrame, request: ReleaseRequest) -> Persons | None:
     """Persons of microdata as ``read_microdata`` gives them; None where each row is a record of its own.
 
-    Raises DataError if a row names no person.
+    Raises
+    ------
+    DataError
+        If a row names no person.
     """
     name = request.dataset.person
     if name is None:

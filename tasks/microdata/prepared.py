@@ -65,8 +65,12 @@ class People:
     def lacking(self, names: Collection[str], request: ReleaseRequest) -> "People":
         """The same with leaves for missing values of some quasi-identifiers.
 
-        Raises DataError if there is a register, a recipient is to have decoys, or an adversary has several resources;
-        HierarchyError as ``with_missing_leaves`` raises.
+        Raises
+        ------
+        DataError
+            If there is a register, a recipient is to have decoys, or an adversary has several resources.
+        HierarchyError
+            As ``with_missing_leaves`` raises.
         """
         if not names:
             return self
@@ -81,8 +85,11 @@ class People:
     def with_frame(self, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
         """The microdata of a request, as ``read_microdata`` gives them, coded on these people.
 
-        Raises DataError if a quasi-identifier is outside its hierarchy, or a column whose order counts has values
-        without one.
+        Raises
+        ------
+        DataError
+            If a quasi-identifier is outside its hierarchy, or a column whose order counts has values
+            without one.
         """
         persons, names = persons_of(frame, request), list(request.outbound)
         records, terms = records_of(frame, persons), (self.hierarchies, coded_attributes(request), request.dataset.path)
@@ -208,8 +215,10 @@ def code_records(
 def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     """Code the microdata, as ``read_microdata`` gives them, and the population that a request names.
 
-    Raises DataError, HierarchyError, PopulationError or WorkspaceError if a file cannot be read, a quasi-identifier is
-    outside its hierarchy, or there are fewer people than records.
+    Raises
+    ------
+    DataError, HierarchyError, PopulationError, WorkspaceError
+        If a file cannot be read, a quasi-identifier is outside its hierarchy, or there are fewer people than records.
     """
     people = read_people(loaded, lambda name: frame[name])
     people = people.lacking(lacking_columns(loaded.request, lambda name: frame[name]), loaded.request)
@@ -219,8 +228,12 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
 def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepared:
     """The same of a file, without ever holding its records as text where it is Parquet.
 
-    Raises DataError, HierarchyError, PopulationError or WorkspaceError as ``read_microdata`` and ``prepare`` raise;
-    BadInput or StageFailed if the records are to be counted elsewhere, and cannot be.
+    Raises
+    ------
+    DataError, HierarchyError, PopulationError, WorkspaceError
+        As ``read_microdata`` and ``prepare`` raise.
+    BadInput, StageFailed
+        If the records are to be counted elsewhere, and cannot be.
     """
     request, missing = loaded.request, loaded.request.dataset.missing
     whole = not is_plain_parquet(path, request)
@@ -279,8 +292,10 @@ def read_people(loaded: LoadedRequest, column: Callable[[str], pd.Series]) -> Pe
     Without a population table, ``column`` gives a column of the microdata, whose values are the domain of a hierarchy
     by prefixes.
 
-    Raises HierarchyError, PopulationError or WorkspaceError if a file cannot be read or used, or a value is missing or
-    outside its hierarchy.
+    Raises
+    ------
+    HierarchyError, PopulationError, WorkspaceError
+        If a file cannot be read or used, or a value is missing or outside its hierarchy.
     """
     request, lacks = loaded.request, loaded.request.population.lacks
     cut = [name for name, one in request.attributes.items() if one.hierarchy and one.hierarchy.prefixes]
@@ -317,8 +332,10 @@ def people_domains(loaded: LoadedRequest) -> Domains:
 def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], population: Tuples) -> Register | None:
     """The register that a request names, on the population's tuples; None where it names none.
 
-    Raises PopulationError if the register cannot be read, or lists more people than the population has of some
-    combination of values.
+    Raises
+    ------
+    PopulationError
+        If the register cannot be read, or lists more people than the population has of some combination of values.
     """
     register = loaded.request.external_data
     if register is None:
@@ -414,7 +431,10 @@ def _columns_in(
 def load(path: Path) -> Prepared:
     """Read what ``save`` wrote.
 
-    Raises StageFailed if the file is missing or damaged.
+    Raises
+    ------
+    StageFailed
+        If the file is missing or damaged.
     """
     with saved_arrays(path, "preparation") as (about, arrays):
         data, population = (

@@ -59,14 +59,18 @@ def read_microdata(path: Path, request: ReleaseRequest, table: str | None = None
     Columns have the names and the order of the request, those of a table after the keys that it has of others.
     Attributes of rows are at the levels at which they are released.
 
-    Raises DataError if the file cannot be read as its form says, has no records, its columns are not those of the
-    request, or an attribute of rows has a value outside its hierarchy; HierarchyError if a hierarchy of an attribute of
-    rows is none.
-
     Returns
     -------
     DataFrame of shape (n_records, n_columns)
         Every column of string type, missing cells as NA.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as its form says, has no records, its columns are not those of the request, or an
+        attribute of rows has a value outside its hierarchy.
+    HierarchyError
+        If a hierarchy of an attribute of rows is none.
     """
     read = _read_table(path, request.dataset)
     names = {request.own_name(name): name for name in request.columns_in(table)}
@@ -80,8 +84,11 @@ def read_microdata(path: Path, request: ReleaseRequest, table: str | None = None
 def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
     """Microdata in memory as ``read_microdata`` would give them.
 
-    Raises DataError if there are no records, the columns are not those of the request, one cannot be written as text,
-    or the request has several tables.
+    Raises
+    ------
+    DataError
+        If there are no records, the columns are not those of the request, one cannot be written as text, or the request
+        has several tables.
     """
     place = Path("frame")
     if request.tables:
@@ -111,7 +118,10 @@ def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
 def text_frame(table: pa.Table, path: Path, names: Sequence[str], missing: Sequence[str] = ()) -> pd.DataFrame:
     """Columns of a table as text, with NA for what means “no value”; so some programs write “not a number”.
 
-    Raises DataError if one of them cannot be text, or its name occurs twice.
+    Raises
+    ------
+    DataError
+        If one of them cannot be text, or its name occurs twice.
     """
     columns = {}
     try:
@@ -153,7 +163,10 @@ def read_text(path: Path, form: FileForm | None = None) -> pd.DataFrame:
     Labels that a program gave its columns are in ``attrs["labels"]``, by name; those of coded values in
     ``attrs["value_labels"]``, by name and code.
 
-    Raises DataError if the file cannot be read.
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
     """
     table = _read_table(path, form)
     places = [str(place) for place in range(table.num_columns)]
@@ -182,7 +195,12 @@ def is_parquet(path: Path) -> bool:
 
 
 def check_columns(found: Sequence[str], declared: Sequence[str], request: ReleaseRequest, path: Path) -> None:
-    """Refuse (DataError) a file whose columns are not those that the request declares."""
+    """Refuse a file whose columns are not those that the request declares.
+
+    Raises
+    ------
+    DataError
+    """
     missing = [name for name in declared if name not in found]
     undeclared = [str(position) for position, name in enumerate(found, start=1) if name not in declared]
     repeated = len({name for name in found if list(found).count(name) > 1})
@@ -209,14 +227,17 @@ def read_population(
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Read a population's counts by quasi-identifier values, or those of a register of named people.
 
-    Raises PopulationError if the file cannot be read, a column is missing, or a count is not a whole number from 0.
-
     Returns
     -------
     values : DataFrame of shape (n_cells, n_columns)
         The quasi-identifiers as text.
     counts : array of shape (n_cells,), int64
         People in each cell, at least 0.
+
+    Raises
+    ------
+    PopulationError
+        If the file cannot be read, a column is missing, or a count is not a whole number from 0.
     """
     noun, place = ("register", "external_data") if isinstance(population, ExternalData) else ("population",) * 2
     with raised_as(PopulationError):

@@ -51,7 +51,10 @@ def places_among(keys: Counts, numbers: NDArray[np.integer]) -> tuple[NDArray[np
 def radix_strides(sizes: Sequence[int]) -> Counts:
     """Strides that number all combinations of codes below ``sizes``, last code fastest.
 
-    Raises BadInput if there are more combinations than a 64-bit number can name.
+    Raises
+    ------
+    BadInput
+        If there are more combinations than a 64-bit number can name.
     """
     strides = np.ones(len(sizes), dtype=object)
     for axis in range(len(sizes) - 2, -1, -1):
@@ -129,9 +132,6 @@ def distinct_tuples(
 def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str, *, groups: bool = False) -> Codes:
     """Leaf codes of the quasi-identifiers of each row.
 
-    Raises DataError if a cell is missing without a leaf for it, or its value is not in the hierarchy; names column and
-    rows, not the value.
-
     Parameters
     ----------
     frame : DataFrame
@@ -146,6 +146,12 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
     Returns
     -------
     array of shape (n_rows, n_attributes), int32
+
+    Raises
+    ------
+    DataError
+        If a cell is missing without a leaf for it, or its value is not in the hierarchy; names column and rows, not the
+        value.
     """
     codes = np.empty((len(frame), len(hierarchies)), dtype=np.int32)
     for axis, (name, hierarchy) in enumerate(hierarchies.items()):

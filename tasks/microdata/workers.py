@@ -31,9 +31,12 @@ def done(works: Sequence[Callable[[], Made]], path: Path, dask: str | None) -> l
     `dask` is the address of a running scheduler, such as ``tcp://10.0.0.5:8786``; None for this machine. An error of
     the gate that a work raises is raised here. Works are pickled: they hold no value of a record.
 
-    Raises BadInput if Dask is not installed, or (Outage) no scheduler or worker answers there, at first or in the end;
-    StageCrashed if a worker sees other bytes, has another program, or fails: that decides nothing, and is no matter of
-    the data.
+    Raises
+    ------
+    BadInput
+        If Dask is not installed, or (Outage) no scheduler or worker answers there, at first or in the end.
+    StageCrashed
+        If a worker sees other bytes, has another program, or fails: that decides nothing, and is no matter of the data.
     """
     if dask is None:
         return [work() for work in works]
@@ -149,7 +152,10 @@ def _failed(address: str, what: str, expected: str, got: str) -> StageFailed:
 def connect(address: str) -> Any:
     """A ``distributed.Client`` of a running scheduler that has at least one worker.
 
-    Raises BadInput if Dask is not installed, or (Outage) no scheduler or worker answers there.
+    Raises
+    ------
+    BadInput
+        If Dask is not installed, or (Outage) no scheduler or worker answers there.
     """
     client, failure = None, "no worker"
     try:

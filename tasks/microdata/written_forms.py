@@ -37,12 +37,15 @@ _EMPTY_DECIMALS = r"^([+-]?[0-9]+)\.0*$"
 def as_read(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
     """The microdata with numbers and dates in the forms that the gate knows.
 
-    Raises DataError if a cell would be read as another number than its form says, or is not a date of its form.
-
     Parameters
     ----------
     frame : DataFrame of shape (n_records, n_columns)
         Microdata as text; columns without attribute are left as they are.
+
+    Raises
+    ------
+    DataError
+        If a cell would be read as another number than its form says, or is not a date of its form.
     """
     form = request.dataset
     typed = {name: one.type for name, one in request.attributes.items() if name in frame.columns}
@@ -57,7 +60,13 @@ def as_read(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
 def in_plain_forms(
     frame: pd.DataFrame, form: FileForm, numbers: Iterable[str], whole: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """Columns of numbers and of ``form.dates`` in plain form, ``whole`` of whole numbers; errors as of ``as_read``."""
+    """Columns of numbers and those of ``form.dates`` in plain form; ``whole`` are columns of whole numbers.
+
+    Raises
+    ------
+    DataError
+        As ``as_read``.
+    """
     changed: dict[str, pd.Series] = {}
     if form.decimal != "." or form.thousands:
         changed |= {name: _plain_numbers(frame[name], form) for name in numbers}

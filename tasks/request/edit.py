@@ -24,8 +24,6 @@ _WIDEST = 1_000_000
 def edited(text: str, changes: Mapping[Location, Any]) -> str:
     """A document with some of its values changed.
 
-    Raises RequestError if the text is not such a document, or a place lies within a single value.
-
     Parameters
     ----------
     text : str
@@ -39,6 +37,11 @@ def edited(text: str, changes: Mapping[Location, Any]) -> str:
     -------
     str
         The document; a comment “# fill in …” beside a value that was filled in is gone.
+
+    Raises
+    ------
+    RequestError
+        If the text is not such a document, or a place lies within a single value.
     """
     yaml = YAML()
     yaml.width, yaml.preserve_quotes = _WIDEST, True
