@@ -6,10 +6,11 @@
 BIN = .venv/bin
 # Tests start many processes, which should find the modules compiled, whatever the environment says.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
-# One worker a core of the build machine; `make test-all WORKERS=3` takes another number.
+# One worker a core of the build machine; and one more for all tests, as those of services wait for half of their time.
 WORKERS = 2
+ALL_WORKERS = 3
 # A worker that a hanging test has ended is not started again: it would run the same test.
-PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PARALLEL = --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 READY = .venv/.ready
 
 help:
@@ -47,10 +48,10 @@ demo: setup
 	@$(BIN)/releasegate release examples/adult-tn/request.yaml --enrol --workspace build/demo || [ $$? -eq 3 ]
 
 test: setup
-	$(PYTEST) $(PARALLEL) -m "not slow"
+	$(PYTEST) -n $(WORKERS) $(PARALLEL) -m "not slow"
 
 test-all: setup
-	RELEASEGATE_FULL_TESTS=1 $(PYTEST) $(PARALLEL)
+	RELEASEGATE_FULL_TESTS=1 $(PYTEST) -n $(ALL_WORKERS) $(PARALLEL)
 
 golden: setup
 	@$(BIN)/python -m tests.golden

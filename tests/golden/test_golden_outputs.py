@@ -64,6 +64,7 @@ def outputs() -> Mapping[str, Outputs]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # the first makes all of them: a minute and a half where nothing else runs
 @pytest.mark.parametrize("name", CASES)
 def test_outputs_are_as_expected(outputs: Mapping[str, Outputs], name: str) -> None:
     found = [difference.shown(8) for difference in compared(name, outputs[name])]
