@@ -8,7 +8,7 @@ gates judge by it, and it does not tell how many people are in such classes, or 
 A hidden count enters no other figure either, as the difference of two printed figures would be that count: where few
 records were left out, a share of records without a value counts those that leave alone, a number of released records
 is a bound, and a mean over records is rounded to a step of at least ``limit`` of them. A share that is rounded so is
-called “about”: its digits promise no more.
+called “about”: its digits promise no more. A bound has two digits, so that the total that it is of does not follow.
 """
 
 from collections.abc import Callable, Sequence

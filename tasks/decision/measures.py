@@ -133,7 +133,7 @@ def _bound(text: MeasureText, result: GateResult, records: RecordCounts | None, 
 
 
 def least_share(small_cell: int, people: int) -> float:
-    """Share of the smallest count that may be shown, upward to two digits: how many the people are follows from no more.
+    """Share of the smallest count that may be shown, upward to two digits, from which ``people`` does not follow.
 
     >>> least_share(11, 854), least_share(11, 858), least_share(11, 8)
     (0.013, 0.013, 1.0)
