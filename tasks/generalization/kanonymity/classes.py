@@ -1,7 +1,6 @@
 """Equivalence classes of lattice nodes, counted from classes already counted, never from records.
 
-The attributes are split into two halves and a distinct tuple is a pair of half tuples, so that the class numbers of a
-node are two lookups and one sum. A node is counted from the coarsest stored node below it. The count cube over all
+A node is counted from the coarsest stored node below it. The count cube over all
 nodes (``tasks.microdata.cube``) would need every cell: hundreds of millions with eight attributes, of which the tuples
 reach a few thousand a node.
 """
@@ -96,13 +95,18 @@ class Half:
         return self._numbered[levels]
 
 
+def half_of(codes: Ints, hierarchies: Sequence[Hierarchy]) -> tuple[Half, Ints]:
+    """Distinct tuples over some attributes, and the one of each row of leaf codes."""
+    numbers, member = fold(codes)
+    return Half(tuple(hierarchies), codes[member]), numbers
+
+
 @dataclass(frozen=True)
 class Classes:
     """The equivalence classes of a lattice node; all arrays of shape (n_classes,)."""
 
-    left: Ints
-    """One half tuple of each class, by its row among the left half's codes."""
-    right: Ints
+    member: Ints
+    """One distinct tuple of each class."""
     records: Floats
     """Records of each class, whole numbers."""
 
@@ -148,53 +152,35 @@ class Stock:
 
 @dataclass(frozen=True)
 class Tally:
-    """Distinct tuples of a table, as pairs of half tuples, and the classes of the nodes counted so far."""
+    """Distinct tuples of a table with their records, and the classes of the nodes counted so far."""
 
-    left: Half
-    right: Half
+    hierarchies: tuple[Hierarchy, ...]
+    codes: Ints
+    """Leaf codes of each tuple, shape (n_tuples, n_attributes)."""
     tuples: Classes
     """The distinct tuples with their records."""
     tuple_of_record: Ints
     stock: Stock = field(repr=False, compare=False)
 
-    def codes(self, classes: Classes) -> Ints:
-        """Leaf codes of one tuple of each class, shape (n_classes, n_attributes)."""
-        return np.concatenate([self.left.codes[classes.left], self.right.codes[classes.right]], axis=1)
-
     def classes(self, levels: Levels) -> Classes:
         """The classes of a node."""
         counted = self.stock.get(levels)
         if counted is None:
-            source = self._source(levels)
+            source = self.stock.coarsest_below(levels) or self.tuples
             counted = _merged(source, *self._cells(source, levels))
             self.stock.add(levels, counted)
         return counted
 
     def class_of_tuple(self, levels: Levels) -> Ints:
         """Number among ``classes(levels)`` of the class of each distinct tuple."""
-        classes = self.classes(levels)
-        numbers, bound = self._cells(self.tuples, levels)
-        own, _ = self._cells(classes, levels)
-        if _dense(bound, len(numbers)):
-            place = np.empty(bound, dtype=np.int64)
-            place[own] = np.arange(len(own))
-            return place[numbers]
+        numbers, _ = self._cells(self.tuples, levels)
+        own, _ = self._cells(self.classes(levels), levels)
         return pd.Index(own).get_indexer(pd.Index(numbers)).astype(np.int64)
 
     def _cells(self, rows: Classes, levels: Levels) -> tuple[Ints, int]:
-        middle = len(self.left.hierarchies)
-        left, n_left = self.left.numbered(levels[:middle])
-        right, n_right = self.right.numbered(levels[middle:])
-        cells = (left * n_right).take(rows.left)
-        cells += right.take(rows.right)
-        return cells, n_left * n_right
-
-    def _source(self, levels: Levels) -> Classes:
-        """The smallest stored table; the left half's levels get their own table, since many nodes share it."""
-        middle = len(self.left.hierarchies)
-        if any(levels[:middle]) and any(levels[middle:]):
-            self.classes((*levels[:middle], *(0 for _ in levels[middle:])))
-        return self.stock.coarsest_below(levels) or self.tuples
+        axes = list(zip(self.hierarchies, self.codes.T, levels, strict=True))
+        columns = [tree.groups[:, level][codes[rows.member]] for tree, codes, level in axes]
+        return number_rows(columns, [len(tree.labels[level]) for tree, _, level in axes], len(rows))
 
 
 def _dense(bound: int, n_rows: int) -> bool:
@@ -210,25 +196,15 @@ def _merged(rows: Classes, cells: Ints, bound: int) -> Classes:
     one_of = np.empty(bound, dtype=np.int64)
     one_of[cells] = np.arange(len(cells))
     present = np.flatnonzero(records > 0)
-    chosen = one_of.take(present)
-    return Classes(rows.left.take(chosen), rows.right.take(chosen), records.take(present))
+    return Classes(rows.member.take(one_of.take(present)), records.take(present))
 
 
 def tally(codes: Ints, hierarchies: Sequence[Hierarchy], counts: Ints | None = None) -> Tally:
-    """Fold records, leaf codes of shape (n_records, n_attributes), into distinct tuples, split for counting.
+    """Fold records, leaf codes of shape (n_records, n_attributes), into distinct tuples.
 
     With ``counts`` each row stands for so many records.
     """
-    middle = (len(hierarchies) + 1) // 2
-    halves = [half_of(codes[:, :middle], hierarchies[:middle]), half_of(codes[:, middle:], hierarchies[middle:])]
-    (left, left_of), (right, right_of) = halves
-    numbers, member = fold(np.column_stack([left_of, right_of]))
-    records = np.bincount(numbers, counts, minlength=len(member)).astype(np.float64)
-    tuples = Classes(left_of[member], right_of[member], records)
-    return Tally(left, right, tuples, numbers, Stock(len(hierarchies)))
-
-
-def half_of(codes: Ints, hierarchies: Sequence[Hierarchy]) -> tuple[Half, Ints]:
-    """Distinct tuples over some attributes, and the one of each row of leaf codes."""
     numbers, member = fold(codes)
-    return Half(tuple(hierarchies), codes[member]), numbers
+    records = np.bincount(numbers, counts, minlength=len(member)).astype(np.float64)
+    tuples = Classes(np.arange(len(member)), records)
+    return Tally(tuple(hierarchies), np.asfortranarray(codes[member]), tuples, numbers, Stock(len(hierarchies)))
