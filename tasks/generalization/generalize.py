@@ -48,16 +48,6 @@ def generalize(
     return table.outcomes[key]
 
 
-def generalize_if_possible(
-    table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
-) -> Generalization | None:
-    """``generalize``; None where the method leaves some record no strategy, or k-anonymity cannot be had."""
-    try:
-        return generalize(table, method, payoffs, weights, cell_weights)
-    except StageFailed:
-        return None
-
-
 def population_cells(
     table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
 ) -> Codes:

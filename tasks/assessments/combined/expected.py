@@ -33,15 +33,9 @@ def presumed_probabilities(candidate: Candidate) -> dict[str, float]:
 def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None) -> Floats:
     """Expected share of each released record's sensitive weight that is learned, shape (n_records,); 0 without any.
 
-    Raises
-    ------
-    ParameterError
-        If more sets of columns may be known than can be counted.
-
-    Notes
-    -----
     The exclusive form of Orooji & Knapp's D over ΣW·W of the record, times the share in the file of the people whom its
-    cell could be. Sets that are not counted are bounded (``mean_contributions``): the figure is an upper bound.
+    cell could be. Sets that are not counted are bounded (``mean_contributions``): the figure is an upper bound. Raises
+    ParameterError if more sets of columns may be known than can be counted.
     """
     request, prepared, names = candidate.request, candidate.as_masked, expected_names(candidate)
     cells = candidate.generalization.cells if coalition is None else coalition.cells

@@ -124,20 +124,9 @@ class PlanSolution:
 def solve_plans(profile: AdversaryProfile, groups: Groups, name: str) -> tuple[PlanSolution, ...]:
     """Solve the plan for all records of a file, with their group sizes known and unknown before access.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    groups : Groups
-        Groups of the records, as collected or as released; those without a candidate are at no risk and left out.
-    name : str
-        One of ``SOLVERS``.
-
-    Raises
-    ------
-    ParameterError
-        If the plan cannot be solved by the recursion in reasonable time.
-    StageFailed
-        If a linear program is not solved.
+    ``groups`` are as collected or as released; those without a candidate are at no risk and left out. ``name`` is one
+    of ``SOLVERS``. Raises ParameterError if the recursion cannot solve the plan in reasonable time, StageFailed if a
+    linear program is not solved.
     """
     if profile.resources:
         raise ParameterError(
@@ -216,7 +205,9 @@ def _value_iteration(profile: AdversaryProfile, cases: RecordCases) -> SolvedCas
     values, risks, states, sweeps = [], [], 0, 0
     for case, size in enumerate(cases.sizes.tolist()):
         belief = cases.belief(case)
-        if states + _process_states(profile, np.union1d(belief.sizes, [size])) > MOST_STATES:
+        sizes = np.union1d(belief.sizes, [size])
+        fines = sizes if profile.max_penalties is None else np.minimum(sizes, profile.max_penalties)
+        if states + int((4.0 * (sizes + 2.0) * (fines + 1.0)).sum()) + 2 > MOST_STATES:  # no process has more
             break
         plan = value_iteration(enumerate_process(profile, belief, [size]))
         values.append(plan.value(START))
@@ -224,12 +215,6 @@ def _value_iteration(profile: AdversaryProfile, cases: RecordCases) -> SolvedCas
         states += len(plan.values)
         sweeps += plan.sweeps
     return SolvedCases(np.array(values), np.array(risks), {"states": states, "sweeps": sweeps})
-
-
-def _process_states(profile: AdversaryProfile, sizes: Integers) -> int:
-    """An upper bound on the states of a process that holds groups of these sizes."""
-    fines = sizes if profile.max_penalties is None else np.minimum(sizes, profile.max_penalties)
-    return int((4.0 * (sizes + 2.0) * (fines + 1.0)).sum()) + 2
 
 
 SOLVERS: dict[str, Callable[[AdversaryProfile, RecordCases], SolvedCases]] = {

@@ -40,15 +40,8 @@ def deciding(
 ) -> tuple[DecidingFact, ...]:
     """Influence of each drawn term on the verdict, strongest first.
 
-    Parameters
-    ----------
-    release : UncertainRelease
-    halves : array of shape (2, n_half, n_drawn)
-        Probabilities at which the terms were drawn, in two independent halves.
-    approved : array of shape (2·n_half,)
-        Verdicts of the first half, then of the second.
-    rng : Generator
-        For the bootstrap.
+    ``halves``, of shape (2, n_half, n_drawn), are the probabilities at which the terms were drawn, in two independent
+    halves; ``approved``, (2·n_half,), the verdicts of the first half, then of the second; ``rng`` is for the bootstrap.
     """
     probabilities = halves.reshape(len(approved), -1)
     varies = approved.any() and not approved.all()
@@ -201,15 +194,11 @@ def gate_intervals(fact: UncertaintyFact | None) -> dict[Measure, tuple[Interval
 def _certain(release: UncertainRelease) -> bool | None:
     monotone = [release.monotone(measure) for measure in release.measures]
     worst, best = release.extremes
-    at_worst, at_best = (
-        [passes(gate, figure) for gate, figure in zip(release.gates, figures, strict=True)]
-        for figures in (release.bound(worst, release.ranging), release.figures(best))
-    )
-    if all(at_worst):
+    at_worst, at_best = release.bound(worst, release.ranging), release.figures(best)
+    if all(map(passes, release.gates, at_worst)):
         return True
-    if any(known and not good for known, good in zip(monotone, at_best, strict=True)):
-        return False
-    return None
+    good = map(passes, release.gates, at_best)
+    return False if any(known and not one for known, one in zip(monotone, good, strict=True)) else None
 
 
 def _figure(release: UncertainRelease, gate: Gate, outcomes: TermOutcomes) -> FigureRangeFact:
