@@ -155,15 +155,11 @@ class Origins:
 
     def hit(self, cells: Codes, classes: Placed) -> Flags:
         """Whether each class can be where some cell of an incident comes from."""
-        found = np.zeros(len(classes.file), dtype=bool)
-        found[self.incident(cells, classes)[1]] = True
-        return found
+        return np.isin(np.arange(len(classes.file)), self.incident(cells, classes)[1])
 
     def related(self, left: Placed, right: Placed) -> Flags:
         """Whether each class has one of the same origin among others."""
-        found = np.zeros(len(left.file), dtype=bool)
-        found[self.classes(left, right)[0]] = True
-        return found
+        return np.isin(np.arange(len(left.file)), self.classes(left, right)[0])
 
     def _shared_people(self, file: int, other: int) -> pd.DataFrame:
         """Pairs of classes of two files that some person has, or of one label."""

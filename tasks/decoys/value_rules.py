@@ -88,14 +88,12 @@ def find_rules(columns: Columns, kinds: Kinds, given: Columns) -> Rules:
     tables = sorted((one for one in others if isinstance(one, Dependency)), key=lambda one: -place.get(one.name, -1))
     steps = [one for one in others if isinstance(one, Threshold) and one.clean]
     fills = list[Fill]()
-    usable: list[Fill] = [
-        *sharp,
-        *tables,
-        *steps,
-        *(one for one in open_ if kind_of(one.name, kinds) is ValueKind.NUMBER),
-    ]
+    plain = [one for one in open_ if kind_of(one.name, kinds) is ValueKind.NUMBER]
+    usable: list[Fill] = [*sharp, *tables, *steps, *plain]
     for one in usable:
-        if one.name in columns and not _leads_to(one.name, one.inputs, fills):
+        # Neither filled already, nor does one of its inputs follow from it.
+        circular = any(two.name in one.inputs and one.name in _before(two, fills) for two in fills)
+        if one.name in columns and not circular and one.name not in {two.name for two in fills}:
             fills.append(one)
     sets = [{one.name, *one.inputs} for one in fills]
     kept = [one for one in open_ if one in fills or {one.name, *one.inputs} not in sets]
@@ -110,11 +108,6 @@ def _before(one: Fill, fills: Sequence[Fill]) -> set[str]:
         found |= new
         new = {part for other in fills if other.name in new for part in other.inputs} - found
     return found
-
-
-def _leads_to(name: str, inputs: Sequence[str], fills: Sequence[Fill]) -> bool:
-    """Whether a column is filled already, or one of some inputs follows from it."""
-    return any(one.name == name or (one.name in inputs and name in _before(one, fills)) for one in fills)
 
 
 def kind_of(name: str, kinds: Kinds) -> ValueKind:

@@ -135,8 +135,7 @@ def _step(histories: Histories, places: Counts, at: int, before: Counts | None =
     if at == 0:
         return column
     days = histories.known[places] - histories.known[places - 1 if before is None else before]
-    step: Counts = days * histories.kinds + column
-    return step
+    return np.asarray(days * histories.kinds + column)
 
 
 def _matching(histories: Histories, sets: _Sets) -> Counts:

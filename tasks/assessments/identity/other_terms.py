@@ -39,18 +39,8 @@ from tasks.request.model import Method, PenaltyGrid, Recipient, ReleaseRequest
 class FileMeans:
     """Means over the records that came in, against a recipient who knows the rule; suppressed ones count as nothing.
 
-    Attributes
-    ----------
-    publisher_payoff
-        Units a record.
-    recipient_payoff
-        Units a record.
-    information_kept
-        Share of information, 0 to 1.
-    attacked_share
-        Share of the records that are released and attacked, 0 to 1.
-    reidentifications
-        Expected, in records: a sum.
+    Payoffs are in units a record, the ``attacked_share`` is of records that are released, and ``reidentifications`` are
+    expected, in records: a sum.
     """
 
     publisher_payoff: float

@@ -133,7 +133,7 @@ class ComparedPolicy:
         }
         if self.figures is None:
             return told
-        found = self.figures
+        found, recoded = self.figures, self.figures.generalization.k_anonymity
         return {
             **_dumped(found.outcome),
             **told,
@@ -154,7 +154,7 @@ class ComparedPolicy:
             "budget": None
             if found.generalization.budget is None
             else found.generalization.budget.model_dump(mode="json"),
-            "k_anonymity": _recoded(found.generalization),
+            "k_anonymity": None if recoded is None else recoded.model_dump(),
         }
 
 
@@ -172,14 +172,10 @@ class Comparison:
 
     def of(self, recipient: Recipient) -> tuple[ComparedPolicy, ...]:
         """Every policy for a recipient; one that cannot be applied gives the reason."""
-        self._count()
-        return tuple(self._compared(policy, recipient) for policy in POLICIES)
-
-    def _count(self) -> None:
-        """Count people and records, so that no policy is charged with it."""
-        _ = self.table.people
+        _ = self.table.people  # counted here, so that no policy is charged with it
         if self.request.policy.generalization.cell_weights == "data":
             _ = self.table.records
+        return tuple(self._compared(policy, recipient) for policy in POLICIES)
 
     def _compared(self, policy: Policy, recipient: Recipient) -> ComparedPolicy:
         request, people = self.request, self.table.population.total
@@ -190,7 +186,9 @@ class Comparison:
             table = self.table
             if policy.method is Method.K_ANONYMITY and table.demands is None:
                 k = self._safe_k(game)
-                table = self._demanding(k)
+                if k not in self._tables:
+                    self._tables[k] = table.demanding(plain_demands(k, self.prepared))
+                table = self._tables[k]
             claims = own_follower(asked, recipient, people, from_below=self.table.from_below)
             figures = self._figures(table, policy.method, game, claims, recipient)
         except (StageFailed, BadInput) as error:
@@ -248,11 +246,6 @@ class Comparison:
             )
         return k
 
-    def _demanding(self, k: int) -> CountIndex:
-        if k not in self._tables:
-            self._tables[k] = self.table.demanding(plain_demands(k, self.prepared))
-        return self._tables[k]
-
 
 def _planning(request: ReleaseRequest) -> ReleaseRequest:
     """The request with a sequential adversary in its game."""
@@ -272,12 +265,6 @@ def _planned(
 
 def _dumped(fact: Fact) -> dict[str, Any]:
     return fact.model_dump(mode="json")
-
-
-def _recoded(generalization: Generalization) -> dict[str, Any] | None:
-    if generalization.k_anonymity is None:
-        return None
-    return generalization.k_anonymity.model_dump()
 
 
 def _reason(error: StageFailed | BadInput) -> str:

@@ -7,6 +7,7 @@ itself makes access worth it for the file, and once access is paid the three do 
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,14 +202,16 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
         if not known.any():
             return 0.0
         return profile.discount * max(float(known @ groups.records), believed_worth(profile, groups))
+
+    def deters(tried: float, some: Groups) -> bool:
+        return not is_attacked(with_term(profile, term, tried), some)
+
     value = 0.0 if groups.people is not None else deterring_value(profile, term, sizes, records)
     # A few small groups often settle it; the larger ones take longer to solve.
     for some in (groups.smallest(), groups):
-        if value is not None and is_attacked(with_term(profile, term, value), some):
-            value = smallest_value(
-                lambda tried, some=some: not is_attacked(with_term(profile, term, tried), some),
-                sufficient_value(profile, term, int(some.candidates.max(initial=1))),
-            )
+        if value is not None and not deters(value, some):
+            enough = sufficient_value(profile, term, int(some.candidates.max(initial=1)))
+            value = smallest_value(partial(deters, some=some), enough)
     return value
 
 

@@ -37,18 +37,9 @@ MOST_STATES = 100_000
 class RecordCases:
     """Records that differ for an adversary who decides record by record, smallest groups first.
 
-    Attributes
-    ----------
-    sizes
-        Candidates in the external data, from 1, shape (n_cases,).
-    densities
-        Share of the population that has the record's quasi-identifiers, same shape.
-    records
-        Records of each case, same shape.
-    external_size
-        People in the external data.
-    known
-        Whether the adversary knows the group's size before access; else the belief is binomial.
+    ``sizes`` are candidates in the external data, from 1, ``densities`` the share of the population that has the
+    record's quasi-identifiers, and ``records`` those of each case, all of shape (n_cases,). If not ``known``, the
+    adversary holds a binomial belief about the size before access to the ``external_size`` people.
     """
 
     sizes: Integers
@@ -67,15 +58,7 @@ class RecordCases:
 
 @dataclass(frozen=True)
 class SolvedCases:
-    """Solutions of the first cases, and the work that they took.
-
-    Attributes
-    ----------
-    values
-        V(x_0) in money, shape (n_solved,).
-    risks
-        P_reid, same shape.
-    """
+    """Solutions of the first cases, V(x_0) in money and P_reid, each of shape (n_solved,), and the work they took."""
 
     values: Floats
     risks: Floats
@@ -86,26 +69,10 @@ class SolvedCases:
 class PlanSolution:
     """A solver's result for one belief, with that of another solver for comparison.
 
-    Attributes
-    ----------
-    groups
-        Distinct records that the adversary plans for: group sizes or, where these are not known, also densities.
-    solved
-        Those of them that were solved.
-    records_share
-        Share of the records that belong to them.
-    expected_reidentifications
-        Of the records that were solved.
-    work
-        Work by kind, such as variables or sweeps.
-    compared_with
-        The solver that the differences are taken from.
-    compared
-        Distinct records that both solved.
-    value_difference
-        Largest difference of V(x_0), in money.
-    risk_difference
-        Largest difference of P_reid.
+    ``groups`` are distinct records that the adversary plans for: group sizes or, where these are not known, also
+    densities; so many were ``solved``, with a share of the records and their expected re-identifications. ``work`` is
+    by kind, such as variables or sweeps. The differences of V(x_0), in money, and of P_reid are the largest from the
+    other solver's, over those ``compared``, which both solved.
     """
 
     belief: str

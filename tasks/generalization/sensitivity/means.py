@@ -21,19 +21,7 @@ _LARGEST = 2.0**52
 
 @dataclass(frozen=True, eq=False)
 class StakesPoints:
-    """Stakes of many points; all arrays of shape (n_points,), greater than 0, in one currency.
-
-    Attributes
-    ----------
-    benefit
-        V.
-    loss
-        L.
-    gain
-        G.
-    cost
-        c.
-    """
+    """Stakes V, L, G and c of many points; all arrays of shape (n_points,), greater than 0, in one currency."""
 
     benefit: Floats
     loss: Floats
