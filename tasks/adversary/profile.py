@@ -49,9 +49,10 @@ def derive_profile(recipient: Recipient, listed: int | None = None, people: int 
     ``listed`` and ``people`` as ``densest_group`` gives them, None without a register. Raises ``ParameterError`` if a
     declared prior is below the share that the register lists of that group.
     """
-    declared = recipient.adversary or AdversaryTerms()
+    declared, stakes = recipient.adversary or AdversaryTerms(), recipient.stakes
     terms: dict[str, _Term] = {
-        **_of_stakes(recipient),
+        "gain": (stakes.loss, "stakes: the publisher's loss") if stakes.gain is None else (stakes.gain, "stakes: gain"),
+        "exploit_cost": (stakes.cost, "stakes: cost of an attempt"),
         **_of_agreement(recipient),
         "access_cost": (0.0, "none: the external data are taken to be at hand"),
         "link_cost": (0.0, "none"),
@@ -89,12 +90,6 @@ def _of_resources(declared: tuple[ConsultedResource, ...]) -> dict[str, _Term]:
     (tiers, *more) = (one.candidates for one in resources)
     is_the_paper_s = not more and len(tiers) == 1 and tiers[0][0] == tiers[0][1]
     return terms if is_the_paper_s else terms | {"resources": (resources, _DECLARED)}
-
-
-def _of_stakes(recipient: Recipient) -> dict[str, _Term]:
-    stakes = recipient.stakes
-    gain = (stakes.loss, "stakes: the publisher's loss") if stakes.gain is None else (stakes.gain, "stakes: gain")
-    return {"gain": gain, "exploit_cost": (stakes.cost, "stakes: cost of an attempt")}
 
 
 def _of_agreement(recipient: Recipient) -> dict[str, _Term]:

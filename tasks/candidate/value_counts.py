@@ -24,7 +24,7 @@ from tasks.request.model import Measure, MissingReading, ReleaseRequest
 
 
 @dataclass(frozen=True)
-class ClassTable(ABC):
+class JudgedClasses(ABC):
     """The classes of a file as somebody sees them, and sensitive values of their records, or of rows of these."""
 
     classes: Ranks
@@ -57,7 +57,7 @@ class ClassTable(ABC):
         }
 
 
-class ValueCounts(ClassTable):
+class ValueCounts(JudgedClasses):
     """The classes of a file and the sensitive values of their records."""
 
     @classmethod

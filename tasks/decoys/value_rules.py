@@ -11,7 +11,6 @@ seen once (Good 1953), less than one in a hundred further records would break it
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +25,25 @@ _TIGHT = 0.25
 """Share of a column's standard deviation below which its distance from another column is drawn in its place."""
 
 
-class ValueRule(Protocol):
-    """Something that holds in all real records, or in all but a few."""
+@dataclass(frozen=True)
+class Order:
+    """Two columns of which one is never below the other."""
+
+    lesser: str
+    greater: str
+    strict: bool
+    """Whether the two are never equal either."""
 
     def broken(self, columns: Columns) -> Flags:
-        """Whether each record breaks it; not where it says nothing."""
+        """Whether each record breaks it; not where either is missing."""
+        lesser, greater = columns[self.lesser], columns[self.greater]
+        return np.asarray(lesser >= greater if self.strict else lesser > greater)
 
 
-class Fill(ValueRule, Protocol):
-    """A rule by which one column follows from others."""
-
-    @property
-    def name(self) -> str:
-        """The column that follows."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Columns that it follows from."""
-
-    def fill(self, columns: Columns, generator: np.random.Generator) -> Column:
-        """The column's values as they follow."""
+Fill = Formula | Dependency | Threshold
+"""A rule by which one column, ``name``, follows from others, ``inputs``."""
+ValueRule = Fill | NeverTogether | Order
+"""Something that holds in all real records, or in all but a few: ``broken`` tells of each record."""
 
 
 @dataclass(frozen=True)
@@ -118,21 +116,6 @@ def kind_of(name: str, kinds: Kinds) -> ValueKind:
 def numbers_of(columns: Columns) -> list[str]:
     """Names of the columns of floats."""
     return [name for name, column in columns.items() if column.dtype.kind == "f"]
-
-
-@dataclass(frozen=True)
-class Order:
-    """Two columns of which one is never below the other."""
-
-    lesser: str
-    greater: str
-    strict: bool
-    """Whether the two are never equal either."""
-
-    def broken(self, columns: Columns) -> Flags:
-        """Whether each record breaks it; not where either is missing."""
-        lesser, greater = columns[self.lesser], columns[self.greater]
-        return np.asarray(lesser >= greater if self.strict else lesser > greater)
 
 
 def orders(columns: Columns, kinds: Kinds) -> tuple[Order, ...]:

@@ -191,8 +191,8 @@ def sensitivity(
     sizes = np.arange(1, checked_people(largest_size, "largest_size", _LARGEST) + 1)
     changed = [with_term(profile, term, float(value)) for value in tried]
     # What a record is worth once access is paid does not depend on what access costs.
-    worth = [linked_values(one, sizes) for one in (changed[:1] if term is Term.ACCESS_COST else changed)]
-    worth *= len(changed) // len(worth)
+    own = linked_values(profile, sizes) if term is Term.ACCESS_COST else None
+    worth = [linked_values(one, sizes) if own is None else own for one in changed]
     return Sensitivity(
         values=tried,
         known=tuple(_threshold(access_pays(one, linked)) for one, linked in zip(changed, worth, strict=True)),

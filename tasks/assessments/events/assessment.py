@@ -22,7 +22,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.class_values import Disclosed, Floats, OrderedValues, Ranks
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import groups
-from tasks.candidate.value_counts import ClassTable
+from tasks.candidate.value_counts import JudgedClasses
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.known_rows import KnownEvents, event_numbers, known_events
 from tasks.generalization.sequential_follower import SequentialFollower
@@ -32,7 +32,7 @@ from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueTy
 
 
 @dataclass(frozen=True)
-class EventValues(ClassTable):
+class EventValues(JudgedClasses):
     """Released persons by class, as records, and of the sensitive attributes the values of the rows of their tables."""
 
     persons: NDArray[np.int64]

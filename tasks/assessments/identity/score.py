@@ -203,7 +203,9 @@ def score(
             adversary=adversary_of(request),
             sharing=sharing_fact(table, generalization, request, recipient),
             division=division_fact(table, generalization, policy.generalization.cell_weights),
-            deduced=_deduced(table, request, recipient, generalization, kept),
+            deduced=None
+            if METHODS[generalization.method].whole_cells and generalization.k_anonymity is None
+            else deduced_bits(table, generalization, kept, own_cells(table, generalization, request, recipient)),
         ),
         zip_table=ZipTableFact(
             census=zips.census, sha256=zips.sha256, restricted_prefixes=tuple(sorted(zips.restricted))
@@ -280,18 +282,6 @@ def _budget(
         least_records=terms.least_records,
         suppressed_records=0 if withheld is None else int(table.data.counts[withheld].sum()),
     )
-
-
-def _deduced(
-    table: CountIndex,
-    request: ReleaseRequest,
-    recipient: Recipient,
-    generalization: Generalization,
-    kept: NDArray[np.bool_],
-) -> dict[str, float] | None:
-    if METHODS[generalization.method].whole_cells and generalization.k_anonymity is None:
-        return None
-    return deduced_bits(table, generalization, kept, own_cells(table, generalization, request, recipient))
 
 
 def _fields(

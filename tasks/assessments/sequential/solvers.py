@@ -152,20 +152,16 @@ def _two_level_lp(profile: AdversaryProfile, cases: RecordCases) -> SolvedCases:
     values, risks = [], []
     for case, size in enumerate(cases.sizes.tolist()):
         belief = cases.belief(case)
+        # Variables of the largest cluster that the case may lead to; larger groups are pruned.
         largest = max(size, int(belief.sizes.max(initial=0)))
-        if program.variables + _cluster_states(profile, largest, worthless) > MOST_VARIABLES:
+        largest = largest if worthless is None else min(largest, 2 * worthless)
+        fines = 1 if profile.max_penalties is None else min(profile.max_penalties, largest) + 1
+        if program.variables + 4 * fines * (largest + 1) > MOST_VARIABLES:
             break
         values.append(program.value(belief))
         risks.append(program.reidentification_probability(belief, size))
     work = {"programs": program.clusters_solved + len(values), "variables": program.variables}
     return SolvedCases(np.array(values), np.array(risks), work)
-
-
-def _cluster_states(profile: AdversaryProfile, size: int, worthless: int | None) -> int:
-    """Variables of the largest cluster that a group of a size may lead to; larger groups are pruned."""
-    largest = size if worthless is None else min(size, 2 * worthless)
-    fines = 1 if profile.max_penalties is None else min(profile.max_penalties, largest) + 1
-    return 4 * fines * (largest + 1)
 
 
 def _value_iteration(profile: AdversaryProfile, cases: RecordCases) -> SolvedCases:
