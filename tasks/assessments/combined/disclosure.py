@@ -166,12 +166,12 @@ def _solved(problem: "_Problem", factor: float) -> MeanContributions:
     hidden = [place for place in problem.sensitive if place not in knowable]
     widths = {place: int(table[:, place].max()) + 1 for place in sorted(knowable.union(hidden))}
     columns = {place: table[:, place].astype(np.min_scalar_type(-width)) for place, width in widths.items()}
-    alike = Tuples(np.ones(len(table)), np.zeros(len(table), dtype=np.int32), 1, columns, widths, {})
+    alike = Tuples(np.ones(len(table)), np.zeros(len(table), dtype=np.int32), 1, columns, widths, {}, {})
     for place in certain:
         alike = alike.known(place)
     tree = KnownSetTree(weights, {place: widths[place] for place in knowable - certain})
     secrets = {place: own[alike.columns[place]] for place, own in problem.sensitive.items() if place not in certain}
-    tuples = replace(alike, secrets=secrets).merged(knowable)
+    tuples = replace(alike, secrets=secrets, alone=dict.fromkeys(secrets, 0.0)).merged(knowable)
     folded, tuple_of = tuples.folded(knowable - certain)
     found = tree.found(folded)
     risks = sum(

@@ -124,7 +124,7 @@ Numbers = NDArray[np.integer]
 _SPREAD, _FEW_GROUPS = 4, 4096
 """Groups are numbered afresh where their numbers are more than so many for each tuple, unless they are so few."""
 _WORTH = 0.9
-"""Share of the tuples that must remain at most for them to be folded."""
+"""Share of the tuples that must remain at most for them to be folded, or those that are alone to be left out."""
 UNKNOWN = -1
 """Place of all sensitive attributes together that no set from here on knows."""
 
@@ -146,6 +146,8 @@ class Tuples:
     secrets: Mapping[int, Floats]
     """Sum of W(A)·W(r(A)) over the records of a tuple, shape (n_tuples,), of each sensitive attribute that may be known
     and is not, and under ``UNKNOWN`` of those that no further set knows."""
+    alone: Mapping[int, float]
+    """The same of tuples left out for being alone, each divided by its records, added up."""
 
     def known(self, place: int) -> "Tuples":
         """The tuples grouped by one attribute more, which is no secret then."""
@@ -159,8 +161,31 @@ class Tuples:
         if others in ([], [UNKNOWN]):
             return self
         secrets = {place: secret for place, secret in self.secrets.items() if place in apart}
+        alone = {place: self.alone[place] for place in secrets}
         secrets[UNKNOWN] = sum((self.secrets[place] for place in others[1:]), self.secrets[others[0]])
-        return replace(self, secrets=secrets)
+        alone[UNKNOWN] = sum(self.alone[place] for place in others)
+        return replace(self, secrets=secrets, alone=alone)
+
+    def numbered(self, sizes: Floats) -> "Tuples":
+        """The tuples with groups numbered without gaps where most of the numbers have no record."""
+        if _SPREAD * np.count_nonzero(sizes) > len(sizes):
+            return self
+        groups, distinct = _numbered(self.groups, self.n_groups)
+        return replace(self, groups=groups, n_groups=len(distinct))
+
+    def several(self, alone: NDArray[np.bool_], places: Collection[int]) -> tuple["Tuples", NDArray[np.intp]]:
+        """Tuples that are not alone in their group, with the columns of some attributes, and their places."""
+        left = np.flatnonzero(~alone)
+        share = alone / self.counts
+        return Tuples(
+            self.counts[left],
+            self.groups[left],
+            self.n_groups,
+            {place: self.columns[place][left] for place in places},
+            self.widths,
+            {place: secret[left] for place, secret in self.secrets.items()},
+            {place: self.alone[place] + product(secret, share) for place, secret in self.secrets.items()},
+        ), left
 
     def folded(self, places: Collection[int]) -> tuple["Tuples", Numbers | slice]:
         """Distinct tuples of the group and some attributes, and the place of each tuple among them.
@@ -184,14 +209,15 @@ class Tuples:
             dict(zip(places, columns, strict=True)),
             self.widths,
             {place: totals(number, secret) for place, secret in self.secrets.items()},
+            self.alone,
         ), number
 
 
 class KnownSetTree:
     """Known sets as a tree, in which every set adds an attribute of fewer values to its parent.
 
-    Tuples are grouped by one attribute after the other, and attributes that no further set knows are folded away. So
-    tuples become fewer and fewer.
+    Tuples are grouped by one attribute after the other. One that is alone in its group is alone in every larger set,
+    and left out there; attributes that no further set knows are folded away. So tuples become fewer and fewer.
     """
 
     def __init__(self, weights: Mapping[KnownSet, float], widths: Mapping[int, int]) -> None:
@@ -201,9 +227,13 @@ class KnownSetTree:
         """Share of each set in the sum of all risks, once the tree was visited."""
         self._children: dict[KnownSet, list[KnownSet]] = {known: [] for known in self._weights}
         self._reach = {known: set(known[-1:]) for known in self._weights}
+        self._below = {known: np.zeros(max(widths, default=0) + 2) for known in self._weights}
         for known in sorted(self._weights, key=len, reverse=True)[:-1]:
-            self._children[known[:-1]].append(known)
-            self._reach[known[:-1]] |= self._reach[known]
+            parent, unknown = known[:-1], np.ones(max(widths) + 2)
+            unknown[list(known)] = 0
+            self._children[parent].append(known)
+            self._reach[parent] |= self._reach[known]
+            self._below[parent] += self._below[known] + self._weights[known] * unknown
         for children in self._children.values():
             children.sort(key=lambda known: order.index(known[-1]))
 
@@ -213,13 +243,25 @@ class KnownSetTree:
         Secrets may share an array.
         """
         inner = tuples.merged(self._reachable(known))
-        matching = totals(inner.groups, inner.counts, inner.n_groups)[inner.groups]
-        chances = self._weights[known] / matching
-        self.parts[tuple(sorted(known))] += sum(product(secret, chances) for secret in inner.secrets.values())
+        sizes = totals(inner.groups, inner.counts, inner.n_groups)
+        matching = sizes[inner.groups]
+        chances, weight = 1.0 / matching, self._weights[known]
+        learned = (product(secret, chances) + inner.alone[place] for place, secret in inner.secrets.items())
+        self.parts[tuple(sorted(known))] += weight * sum(learned)
         if not self._children[known]:
+            chances *= weight
             return _each(dict.fromkeys(inner.secrets, chances), inner, tuples)
-        below = self._found_below(inner, self._children[known])
-        return _each({place: chances + below.get(place, 0.0) for place in inner.secrets}, inner, tuples)
+        found = {place: np.multiply(chances, weight) for place in inner.secrets}
+        several, alone = inner.numbered(sizes), matching == inner.counts
+        left: NDArray[np.intp] | slice = slice(None)
+        if np.count_nonzero(alone) > (1 - _WORTH) * len(alone):
+            several, left = several.several(alone, self._reachable(known))
+            chances *= alone
+            for place in found:
+                found[place] += self._below[known][place] * chances
+        for place, more in self._found_below(several, self._children[known]).items():
+            found[place][left] += more
+        return _each(found, inner, tuples)
 
     def _reachable(self, known: KnownSet) -> set[int]:
         """Attributes that sets below one know besides."""

@@ -63,9 +63,7 @@ class IdentityAssessment(Assessment[IdentityFact]):
         """Gate figures alone, without that of uncertain terms."""
         table, released, policy = candidate.index, candidate.released, candidate.request.policy
         generalization, payoffs = candidate.generalization, candidate.payoffs
-        risk = residual_risk(
-            table, generalization, released, payoffs, policy.risk_threshold, small_cell=policy.small_cell
-        )
+        risk = residual_risk(table, generalization, released, payoffs, policy)
         counted = identity_figures(table, generalization, released, payoffs, risk, candidate.coalitions, policy)
         return counted | sampled_figures(candidate, sampled(candidate))
 

@@ -71,9 +71,8 @@ def residual_risk(
     generalization: Generalization,
     kept: NDArray[np.bool_],
     payoffs: Follower,
-    threshold: float,
+    policy: Policy,
     *,
-    small_cell: int,
     classes: Counts | None = None,
 ) -> tuple[RiskView, TransparentRisk]:
     """Risk of the records that are released; ``classes`` by data tuple, where they are not those of the file alone."""
@@ -81,7 +80,7 @@ def residual_risk(
     people, effective = generalization.people[kept], generalization.effective[kept]
     numbers = cell_numbers(generalization.cells[kept], table.axis_sizes)
     own = class_sizes(numbers, records) if classes is None else classes[kept]
-    seen = risk_view(own, people, records, threshold, small_cell)
+    seen = risk_view(own, people, records, policy.risk_threshold, policy.small_cell)
     return seen, transparent_risk(people, effective, records, payoffs)
 
 
@@ -133,9 +132,7 @@ def identity_figures(  # noqa: PLR0917
     """
     pooled = []
     for one in coalitions:
-        seen = residual_risk(
-            table, one.copy, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell, classes=one.classes
-        )
+        seen = residual_risk(table, one.copy, kept, payoffs, policy, classes=one.classes)
         pooled.append(gate_figures(table, one.copy, kept, payoffs, seen))
     return worst(gate_figures(table, generalization, kept, payoffs, risk), pooled)
 
@@ -164,7 +161,7 @@ def score(
     )
     by_size = released_tuples(table, generalization, policy.generalization.minimum_class_size)
     kept = by_size if released is None else released
-    residual = residual_risk(table, generalization, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+    residual = residual_risk(table, generalization, kept, payoffs, policy)
     coalitions = coalitions_of(table, generalization, kept, request, recipient)
     records = table.data.counts
     place = table.population.find(table.data.keys)
