@@ -6,7 +6,7 @@ are 0 at size 0 and do not increase from size 1 on.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,17 +102,10 @@ class SizeBelief:
     sizes: Integers
     probabilities: Floats
 
-    @classmethod
-    def of(cls, probabilities: Mapping[int, float]) -> "SizeBelief":
-        """The belief with these probabilities by group size."""
-        held = sorted((size, probability) for size, probability in probabilities.items() if probability)
-        sizes, chances = zip(*held, strict=True)
-        return cls(np.array(sizes, dtype=np.int64), np.array(chances, dtype=np.float64))
-
 
 def known_size(size: int) -> SizeBelief:
     """The belief of an adversary who knows the group's size (the known group model, section 6.2)."""
-    return SizeBelief.of({size: 1.0})
+    return SizeBelief(np.array([size]), np.ones(1))
 
 
 def truncated_binomial(external_size: int, density: float, *, smallest: float = 2e-9) -> SizeBelief:

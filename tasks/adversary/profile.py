@@ -64,7 +64,14 @@ def derive_profile(recipient: Recipient, listed: int | None = None, people: int 
     elif declared.prior is None:
         terms["prior"] = _prior(listed, people)
     elif listed and declared.prior < (share := min(listed / people, DEFAULT_PRIOR)):
-        raise _below_register(recipient, declared.prior, share)
+        least = math.ceil(share * 1e4) / 1e4
+        raise ParameterError(
+            "the declared prior is below what the register implies",
+            where=f"recipient {recipient.id}, adversary.prior",
+            expected=f"at least {least:g}, the largest share of a released group in the register",
+            got=f"{declared.prior:g}",
+            fix="remove the prior, so that it follows from the register, or raise it",
+        )
     for name in AdversaryTerms.model_fields.keys() - {"because", "resources"}:
         value = getattr(declared, name)
         if value is not None or (name == "max_penalties" and name in declared.model_fields_set):
@@ -118,13 +125,3 @@ def _prior(listed: int | None, people: int) -> _Term:
     if share >= DEFAULT_PRIOR:
         return DEFAULT_PRIOR, "default: a released group is listed in the register as good as completely"
     return share, "register: the largest share of a released group's people whom it lists"
-
-
-def _below_register(recipient: Recipient, declared: float, share: float) -> ParameterError:
-    return ParameterError(
-        "the declared prior is below what the register implies",
-        where=f"recipient {recipient.id}, adversary.prior",
-        expected=f"at least {math.ceil(share * 1e4) / 1e4:g}, the largest share of a released group in the register",
-        got=f"{declared:g}",
-        fix="remove the prior, so that it follows from the register, or raise it",
-    )

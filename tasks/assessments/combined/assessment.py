@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.combined.disclosure import MeanContributions, contributions, known_sets, mean_contributions
-from tasks.assessments.combined.expected import expected_disclosure, highest_expected
+from tasks.assessments.combined.expected import counted_names, expected_disclosure, highest_expected
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
 from tasks.assessments.combined.known_sets import Floats, KnownSet
 from tasks.candidate.candidate import Candidate
@@ -68,12 +68,7 @@ class RecordScore:
 
 def scored_names(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
     """Attributes that are counted or weighed, in the order of the request."""
-    quasi, chances, columns = set(request.quasi_identifiers), known_probabilities(request), prepared.columns
-    return tuple(
-        name
-        for name in request.outbound
-        if name in quasi or (name in columns and (chances[name] > 0 or columns[name].weights.any()))
-    )
+    return counted_names(request, prepared, known_probabilities(request))
 
 
 def collected_table(request: ReleaseRequest, prepared: Prepared) -> ScoreTable:

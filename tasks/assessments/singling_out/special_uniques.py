@@ -31,8 +31,6 @@ class SpecialUniques:
     """Part of all scores in MSUs that hold each column; these parts overlap. Shape (n_columns,)."""
     worst: Columns
     """The set by which most records are alone; the smallest and first of equals."""
-    worst_unique: int
-    """Records that are alone by it."""
 
     @property
     def singled_out(self) -> NDArray[np.bool_]:
@@ -81,7 +79,7 @@ def special_uniques(codes: NDArray[np.integer], largest: int) -> SpecialUniques:
         for place in found.columns:
             by_column[place, rows] += 1
             column_scores[place] += score * len(rows)
-    return SpecialUniques(largest, smallest, counts, by_column, scores, column_scores, worst[2], -worst[0])
+    return SpecialUniques(largest, smallest, counts, by_column, scores, column_scores, worst[2])
 
 
 def sets_of(codes: NDArray[np.integer], largest: int, rows: Sequence[int]) -> dict[int, list[Columns]]:

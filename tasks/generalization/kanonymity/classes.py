@@ -7,6 +7,7 @@ reach a few thousand a node.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import le
 
 import numpy as np
 import pandas as pd
@@ -114,42 +115,6 @@ class Classes:
         return len(self.records)
 
 
-class Stock:
-    """Classes of nodes counted so far, to count further nodes from; at most ``_ROWS_KEPT`` rows."""
-
-    def __init__(self, n_attributes: int) -> None:
-        self._classes: dict[Levels, Classes] = {}
-        self._levels = np.empty((64, n_attributes), dtype=np.int32)
-        self._sizes = np.empty(64, dtype=np.int64)
-        self._rows = 0
-
-    def get(self, levels: Levels) -> Classes | None:
-        """The classes of a node, if counted."""
-        return self._classes.get(levels)
-
-    def add(self, levels: Levels, classes: Classes) -> None:
-        """Keep the classes of a node; all others are let go where there is no room."""
-        if self._rows + len(classes) > _ROWS_KEPT:
-            self._classes.clear()
-            self._rows = 0
-        number = len(self._classes)
-        if number == len(self._sizes):
-            self._levels = np.concatenate([self._levels, np.empty_like(self._levels)])
-            self._sizes = np.concatenate([self._sizes, np.empty_like(self._sizes)])
-        self._classes[levels] = classes
-        self._levels[number], self._sizes[number] = levels, len(classes)
-        self._rows += len(classes)
-
-    def coarsest_below(self, levels: Levels) -> Classes | None:
-        """The fewest classes among the nodes counted that are more specific in no attribute."""
-        number = len(self._classes)
-        below = np.flatnonzero((self._levels[:number] <= levels).all(axis=1))
-        if len(below) == 0:
-            return None
-        chosen = self._levels[below[self._sizes[below].argmin()]]
-        return self._classes[tuple(chosen.tolist())]
-
-
 @dataclass(frozen=True)
 class Tally:
     """Distinct tuples of a table with their records, and the classes of the nodes counted so far."""
@@ -160,16 +125,18 @@ class Tally:
     tuples: Classes
     """The distinct tuples with their records."""
     tuple_of_record: Ints
-    stock: Stock = field(repr=False, compare=False)
+    counted: dict[Levels, Classes] = field(default_factory=dict, repr=False, compare=False)
+    """Classes of nodes counted so far, to count further nodes from; at most about ``_ROWS_KEPT`` rows."""
 
     def classes(self, levels: Levels) -> Classes:
         """The classes of a node."""
-        counted = self.stock.get(levels)
-        if counted is None:
-            source = self.stock.coarsest_below(levels) or self.tuples
-            counted = _merged(source, *self._cells(source, levels))
-            self.stock.add(levels, counted)
-        return counted
+        if levels not in self.counted:
+            more_specific = (one for node, one in self.counted.items() if all(map(le, node, levels)))
+            source = min(more_specific, key=len, default=self.tuples)
+            if sum(map(len, self.counted.values())) > _ROWS_KEPT:
+                self.counted.clear()
+            self.counted[levels] = _merged(source, *self._cells(source, levels))
+        return self.counted[levels]
 
     def class_of_tuple(self, levels: Levels) -> Ints:
         """Number among ``classes(levels)`` of the class of each distinct tuple."""
@@ -207,4 +174,4 @@ def tally(codes: Ints, hierarchies: Sequence[Hierarchy], counts: Ints | None = N
     numbers, member = fold(codes)
     records = np.bincount(numbers, counts, minlength=len(member)).astype(np.float64)
     tuples = Classes(np.arange(len(member)), records)
-    return Tally(tuple(hierarchies), np.asfortranarray(codes[member]), tuples, numbers, Stock(len(hierarchies)))
+    return Tally(tuple(hierarchies), np.asfortranarray(codes[member]), tuples, numbers)
