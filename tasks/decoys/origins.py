@@ -147,11 +147,9 @@ class Origins:
         if not self.rosters:
             return same_origin_pairs(cells, classes.cells, self.axes)
         theirs = pd.DataFrame({"right": np.arange(len(classes.file)), "class": self.number(classes.cells)})
-        found = [np.empty((0, 2), dtype=np.intp)]
-        for file in np.unique(classes.file).tolist():
-            met = self._classes_met(cells, file).merge(theirs[classes.file == file], on="class")
-            found.append(met[["left", "right"]].to_numpy())
-        return _in_order(np.concatenate(found))
+        files = np.unique(classes.file).tolist()
+        found = [self._classes_met(cells, file).merge(theirs[classes.file == file], on="class") for file in files]
+        return _in_order(np.concatenate([np.empty((0, 2)), *(met[["left", "right"]].to_numpy() for met in found)]))
 
     def hit(self, cells: Codes, classes: Placed) -> Flags:
         """Whether each class can be where some cell of an incident comes from."""

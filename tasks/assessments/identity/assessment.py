@@ -89,7 +89,7 @@ def under_other_terms(candidate: Candidate, found: Score) -> dict[str, Any]:
         if terms.penalties is not None:
             game["penalties"] = penalties_fact(table, request, recipient, terms.penalties)
         generator = candidate.randomness(f"uncertain terms {recipient.id}")
-        uncertain = uncertainty(table, request, recipient, candidate.generalization, candidate.released, generator)
+        uncertain = uncertainty(candidate, generator)
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
     return {"game": found.risk.game.model_copy(update=game), "uncertainty": uncertain}

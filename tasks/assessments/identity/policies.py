@@ -24,7 +24,6 @@ from tasks.assessments.sequential.assessment import beliefs, judged_risks
 from tasks.assessments.sequential.facts import BeliefFact
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.core.errors import BadInput, ParameterError, StageFailed
-from tasks.core.fact import Fact
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.game import Floats, Follower
@@ -135,7 +134,7 @@ class ComparedPolicy:
             return told
         found, recoded = self.figures, self.figures.generalization.k_anonymity
         return {
-            **_dumped(found.outcome),
+            **found.outcome.model_dump(mode="json"),
             **told,
             "claimed": {
                 "publisher_payoff": found.claimed.publisher_payoff,
@@ -145,12 +144,12 @@ class ComparedPolicy:
             },
             "claimed_maximum_risk": found.claimed_maximum,
             "transparent_maximum_risk": found.informed_maximum,
-            "p_reid": None if found.planned is None else [_dumped(one) for one in found.planned.beliefs],
+            "p_reid": None if found.planned is None else [one.model_dump(mode="json") for one in found.planned.beliefs],
             "planned_payoff": None if found.planned is None else found.planned.payoff,
             "not_planned": found.unplanned or None,
             "left_out": found.left_out,
             "seconds": found.seconds,
-            "division": None if found.division is None else _dumped(found.division),
+            "division": None if found.division is None else found.division.model_dump(mode="json"),
             "budget": None
             if found.generalization.budget is None
             else found.generalization.budget.model_dump(mode="json"),
@@ -261,10 +260,6 @@ def _planned(
     stakes, records = recipient.stakes, table.data.counts[kept]
     payoffs = stakes.benefit * generalization.kept[kept] - stakes.loss * judged_risks(profile, groups)
     return SequentialAttack(beliefs(profile, groups), float(records @ payoffs / table.data.total))
-
-
-def _dumped(fact: Fact) -> dict[str, Any]:
-    return fact.model_dump(mode="json")
 
 
 def _reason(error: StageFailed | BadInput) -> str:

@@ -1,7 +1,6 @@
 """All figures of one recipient's release: risk before and after, the game, the fields, and the gate figures."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -236,9 +235,11 @@ def compare_methods(
     outcomes = []
     for method in methods:
         own = method is chosen.method
-        with suppress(StageFailed):
+        try:
             made = chosen if own else generalize(table, method, game or payoffs, weights, cell_weights)
-            outcomes.append(policy_outcome(table, made, payoffs, chosen=own))
+        except StageFailed:
+            continue
+        outcomes.append(policy_outcome(table, made, payoffs, chosen=own))
     return tuple(outcomes)
 
 

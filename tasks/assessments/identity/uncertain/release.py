@@ -33,7 +33,7 @@ from tasks.assessments.identity.uncertain.terms import (
 )
 from tasks.assessments.measures import is_possible
 from tasks.assessments.sequential.assessment import gate_figures, judged_belief
-from tasks.candidate.coalition import coalitions_of
+from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import densest_group, groups
 from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import CountIndex, Generalization
@@ -259,30 +259,21 @@ class UncertainRelease:
                 yield best | dict(zip(places, values, strict=True))
 
 
-def uncertain_release(
-    table: CountIndex,
-    request: ReleaseRequest,
-    recipient: Recipient,
-    generalization: Generalization,
-    released: NDArray[np.bool_],
-    *,
-    collected: int | None = None,
-) -> UncertainRelease | None:
+def uncertain_release(candidate: Candidate, *, collected: int | None = None) -> UncertainRelease | None:
     """File and gates that depend on the uncertain terms; None where no term is uncertain.
 
-    Coalitions are covered, as by the gates. All other gates have the same result for every set of terms. ``released``
-    and ``collected`` are as ``kept`` and ``collected`` of ``file_groups``.
+    Coalitions are covered, as by the gates. All other gates have the same result for every set of terms. ``collected``
+    is as of ``file_groups``.
     """
+    recipient, released, index = candidate.recipient, candidate.released, candidate.index
     if recipient.uncertain is None:
         return None
-    copies = [one.copy for one in coalitions_of(table, generalization, released, request, recipient)]
-    seen = [(file_groups(table, generalization, released, collected), densest_group(generalization, released))]
-    seen += [(file_groups(table, one, released), densest_group(one, released)) for one in copies]
+    copies = [(candidate.generalization, collected), *((one.copy, None) for one in candidate.coalitions)]
     return UncertainRelease(
-        request=request,
+        request=candidate.request,
         recipient=recipient,
         uncertain={RecipientTerm(name): term for name, term in recipient.uncertain.given.items()},
-        seen=seen,
+        seen=[(file_groups(index, made, released, came), densest_group(made, released)) for made, came in copies],
     )
 
 

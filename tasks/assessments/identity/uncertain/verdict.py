@@ -22,11 +22,11 @@ from tasks.assessments.identity.facts import (
 )
 from tasks.assessments.identity.uncertain.release import TermOutcomes, UncertainRelease, passes, uncertain_release
 from tasks.assessments.identity.uncertain.terms import RecipientTerm, quantiles
+from tasks.candidate.candidate import Candidate
 from tasks.core.fact import Interval
-from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats
 from tasks.generalization.setting import payoffs_of
-from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest, UncertainTerm
+from tasks.request.model import Gate, Measure, UncertainTerm
 
 _PARTS = 5
 _RESAMPLED = 200
@@ -113,19 +113,12 @@ PROBABILITIES = (0.05, 0.5, 0.95)
 _PARAMETERS = ("mode", "mean", "deviation", "values", "weights")
 
 
-def uncertainty(  # noqa: PLR0917
-    table: CountIndex,
-    request: ReleaseRequest,
-    recipient: Recipient,
-    generalization: Generalization,
-    released: NDArray[np.bool_],
-    rng: np.random.Generator,
-    *,
-    collected: int | None = None,
+def uncertainty(
+    candidate: Candidate, rng: np.random.Generator, *, collected: int | None = None
 ) -> UncertaintyFact | None:
-    """Uncertainty of the verdict on a file; None where no term is uncertain. Parameters as of ``uncertain_release``."""
-    release = uncertain_release(table, request, recipient, generalization, released, collected=collected)
-    return None if release is None else assess(release, request.policy.sensitivity.draws, rng)
+    """Uncertainty of the verdict on a copy; None where no term is uncertain. Parameters as of ``uncertain_release``."""
+    release = uncertain_release(candidate, collected=collected)
+    return None if release is None else assess(release, candidate.request.policy.sensitivity.draws, rng)
 
 
 def assess(release: UncertainRelease, draws: int, rng: np.random.Generator) -> UncertaintyFact:
