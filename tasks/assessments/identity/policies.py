@@ -28,6 +28,7 @@ from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.generalize import generalize
+from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Method, Recipient, ReleaseRequest
@@ -47,21 +48,7 @@ class Policy:
 
 
 POLICIES = (
-    *(
-        Policy(method.value, method)
-        for method in (
-            Method.SAFE_HARBOR,
-            Method.K_ANONYMITY,
-            Method.COMMON,
-            Method.NO_ATTACK_COMMON,
-            Method.BASIC,
-            Method.NO_ATTACK,
-            Method.SH_FRIENDLY,
-            Method.BASIC_PARTITION,
-            Method.NO_ATTACK_PARTITION,
-            Method.NO_ATTACK_REMAINDER,
-        )
-    ),
+    *(Policy(method.value, method) for method in METHODS),
     Policy("fmdp-partition-basic", Method.BASIC_PARTITION, plans=True),
     Policy("fmdp-partition", Method.NO_ATTACK_PARTITION, plans=True),
     Policy("fmdp-remainder", Method.NO_ATTACK_REMAINDER, plans=True),

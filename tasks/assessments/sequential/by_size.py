@@ -72,9 +72,9 @@ def curve(profile: AdversaryProfile, known: int | None, linked: int | None, larg
 def sensitivities(profile: AdversaryProfile, largest: int) -> tuple[SensitivityFact, ...]:
     """Thresholds as each term varies around its own value, searched up to a little beyond the file's largest group."""
     facts = []
-    deterring: tuple[Term | Trait, ...] = (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION)
     traits = [one for one in Trait if one is not Trait.PRIOR or not profile.resources]
-    for term in (*deterring, *traits):
+    terms: list[Term | Trait] = [*Term, *traits]
+    for term in terms:
         found = sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
         points = [
             SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)

@@ -1,8 +1,7 @@
 """Equivalence classes of lattice nodes, counted from classes already counted, never from records.
 
-A node is counted from the coarsest stored node below it. The count cube over all
-nodes (``tasks.microdata.cube``) would need every cell: hundreds of millions with eight attributes, of which the tuples
-reach a few thousand a node.
+A node is counted from the coarsest stored node below it. The count cube over all nodes (``tasks.microdata.cube``) would
+need every cell: hundreds of millions with eight attributes, of which the tuples reach a few thousand a node.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ _KEY_LIMIT = 2**62
 _CELLS_A_ROW = 8
 _CELLS_AT_LEAST = 2**14
 _ROWS_KEPT = 2**23
-"""Rows of class tables kept to count further nodes from; 24 bytes each."""
+"""Rows of class tables kept to count further nodes from; 16 bytes each."""
 
 
 def number_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n_rows: int) -> tuple[Ints, int]:

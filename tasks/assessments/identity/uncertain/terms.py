@@ -68,15 +68,7 @@ _DETECTIONS = frozenset({RecipientTerm.DETECTION, RecipientTerm.DETECTION_SLOPE}
 
 GAME = frozenset({Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED, Measure.PUBLISHER_PAYOFF})
 """Measures that depend on the adversary in the game."""
-SEQUENTIAL = frozenset(
-    {
-        Measure.SEQUENTIAL_MAXIMUM,
-        Measure.SEQUENTIAL_MEAN,
-        Measure.SEQUENTIAL_ATTACKED,
-        Measure.SEQUENTIAL_EXPECTED,
-        Measure.SEQUENTIAL_LOSS,
-    }
-)
+SEQUENTIAL = frozenset(one for one in Measure if one.value.startswith("sequential."))
 """Measures that depend on the sequential adversary."""
 DEPENDENT = GAME | SEQUENTIAL
 """Measures that depend on the terms; all others are those of the file."""
