@@ -104,8 +104,7 @@ def candidates_listed(profile: AdversaryProfile, people: Integers) -> Integers:
 
 
 def _listed(share: float, people: Integers) -> Integers:
-    listed: Integers = np.maximum(np.ceil(share * people - 1e-9), 1).astype(np.int64)
-    return listed
+    return np.asarray(np.maximum(np.ceil(share * people - 1e-9), 1), dtype=np.int64)
 
 
 def _solved(profile: AdversaryProfile, people: Integers, more: int = 0) -> Consulted:

@@ -41,15 +41,6 @@ def exploits_after_access(profile: AdversaryProfile, start: Start) -> Floats:
     return np.where(linked_worth(profile, start) > 0, start.exploits, 0.0)
 
 
-def success(profile: AdversaryProfile, exploits: Floats, sizes: Integers) -> Floats:
-    """Probability of re-identification by a number of exploits if none succeeds: κπ/g for each.
-
-    The target is as likely at one place of the order as at any other, and detection does not depend on it.
-    """
-    share: Floats = exploits / sizes
-    return profile.confirmation * profile.prior * share
-
-
 def known_probability(profile: AdversaryProfile, sizes: Integers) -> Floats:
     """P_reid where the adversary knows the group size before paying for access; sizes of shape (n,), from 1."""
     start = started(profile, sizes)
@@ -63,10 +54,15 @@ def started(profile: AdversaryProfile, sizes: Integers) -> Start:
 
 
 def success_after_access(profile: AdversaryProfile, start: Start, sizes: Integers) -> Floats:
-    """Probability of re-identification once access is paid; 0 where linking is not worth its cost."""
+    """Probability of re-identification once access is paid; 0 where linking is not worth its cost.
+
+    κπ/g for each exploit that is made if none succeeds: the target is as likely at one place of the order as at any
+    other, and detection does not depend on it.
+    """
     if isinstance(start, Consulted):
         return np.where(linked_worth(profile, start) > 0, start.found, 0.0)
-    return success(profile, exploits_after_access(profile, start), sizes)
+    share: Floats = exploits_after_access(profile, start) / sizes
+    return profile.confirmation * profile.prior * share
 
 
 def known_threshold(profile: AdversaryProfile) -> int | None:

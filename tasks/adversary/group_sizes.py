@@ -6,7 +6,7 @@ are 0 at size 0 and do not increase from size 1 on.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,17 +102,10 @@ class SizeBelief:
     sizes: Integers
     probabilities: Floats
 
-    @classmethod
-    def of(cls, probabilities: Mapping[int, float]) -> "SizeBelief":
-        """The belief with these probabilities by group size."""
-        held = sorted((size, probability) for size, probability in probabilities.items() if probability)
-        sizes, chances = zip(*held, strict=True)
-        return cls(np.array(sizes, dtype=np.int64), np.array(chances, dtype=np.float64))
-
 
 def known_size(size: int) -> SizeBelief:
     """The belief of an adversary who knows the group's size (the known group model, section 6.2)."""
-    return SizeBelief.of({size: 1.0})
+    return SizeBelief(np.array([size]), np.ones(1))
 
 
 def truncated_binomial(external_size: int, density: float, *, smallest: float = 2e-9) -> SizeBelief:
@@ -210,21 +203,15 @@ def worthwhile_densities(values: Floats, threshold: float, external_size: int) -
     peak = _peak(values, external_size)
     if not above(peak) > 0:
         return None
-    low = _lowest(above, threshold / (values[1] * external_size), peak)
-    if above(_NEXT_TO_CERTAIN) > 0:
-        return low, 1.0
-    return low, float(scipy.special.expit(scipy.optimize.brentq(above, peak, _NEXT_TO_CERTAIN, xtol=1e-14)))
+    low = threshold / (values[1] * external_size)  # by P(X > 0) ≤ n·density the threshold is reached no sooner
+    if low >= _LINEAR:
+        low = _root(above, float(scipy.special.logit(low * (1 - 1e-9))), peak)
+    return low, 1.0 if above(_NEXT_TO_CERTAIN) > 0 else _root(above, peak, _NEXT_TO_CERTAIN)
 
 
-def _lowest(above: Callable[[float], float], bound: float, peak: float) -> float:
-    """Density at which the expected value reaches the threshold; by P(X > 0) ≤ n·density it is not below the bound."""
-    if bound < _LINEAR:
-        return bound
-    return float(
-        scipy.special.expit(
-            scipy.optimize.brentq(above, float(scipy.special.logit(bound * (1 - 1e-9))), peak, xtol=1e-14)
-        )
-    )
+def _root(above: Callable[[float], float], low: float, high: float) -> float:
+    """Density between two log odds at which a function of these is 0."""
+    return float(scipy.special.expit(scipy.optimize.brentq(above, low, high, xtol=1e-14)))
 
 
 def _peak(values: Floats, external_size: int) -> float:

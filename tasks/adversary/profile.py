@@ -49,9 +49,10 @@ def derive_profile(recipient: Recipient, listed: int | None = None, people: int 
     ``listed`` and ``people`` as ``densest_group`` gives them, None without a register. Raises ``ParameterError`` if a
     declared prior is below the share that the register lists of that group.
     """
-    declared = recipient.adversary or AdversaryTerms()
+    declared, stakes = recipient.adversary or AdversaryTerms(), recipient.stakes
     terms: dict[str, _Term] = {
-        **_of_stakes(recipient),
+        "gain": (stakes.loss, "stakes: the publisher's loss") if stakes.gain is None else (stakes.gain, "stakes: gain"),
+        "exploit_cost": (stakes.cost, "stakes: cost of an attempt"),
         **_of_agreement(recipient),
         "access_cost": (0.0, "none: the external data are taken to be at hand"),
         "link_cost": (0.0, "none"),
@@ -63,7 +64,14 @@ def derive_profile(recipient: Recipient, listed: int | None = None, people: int 
     elif declared.prior is None:
         terms["prior"] = _prior(listed, people)
     elif listed and declared.prior < (share := min(listed / people, DEFAULT_PRIOR)):
-        raise _below_register(recipient, declared.prior, share)
+        least = math.ceil(share * 1e4) / 1e4
+        raise ParameterError(
+            "the declared prior is below what the register implies",
+            where=f"recipient {recipient.id}, adversary.prior",
+            expected=f"at least {least:g}, the largest share of a released group in the register",
+            got=f"{declared.prior:g}",
+            fix="remove the prior, so that it follows from the register, or raise it",
+        )
     for name in AdversaryTerms.model_fields.keys() - {"because", "resources"}:
         value = getattr(declared, name)
         if value is not None or (name == "max_penalties" and name in declared.model_fields_set):
@@ -89,12 +97,6 @@ def _of_resources(declared: tuple[ConsultedResource, ...]) -> dict[str, _Term]:
     (tiers, *more) = (one.candidates for one in resources)
     is_the_paper_s = not more and len(tiers) == 1 and tiers[0][0] == tiers[0][1]
     return terms if is_the_paper_s else terms | {"resources": (resources, _DECLARED)}
-
-
-def _of_stakes(recipient: Recipient) -> dict[str, _Term]:
-    stakes = recipient.stakes
-    gain = (stakes.loss, "stakes: the publisher's loss") if stakes.gain is None else (stakes.gain, "stakes: gain")
-    return {"gain": gain, "exploit_cost": (stakes.cost, "stakes: cost of an attempt")}
 
 
 def _of_agreement(recipient: Recipient) -> dict[str, _Term]:
@@ -123,13 +125,3 @@ def _prior(listed: int | None, people: int) -> _Term:
     if share >= DEFAULT_PRIOR:
         return DEFAULT_PRIOR, "default: a released group is listed in the register as good as completely"
     return share, "register: the largest share of a released group's people whom it lists"
-
-
-def _below_register(recipient: Recipient, declared: float, share: float) -> ParameterError:
-    return ParameterError(
-        "the declared prior is below what the register implies",
-        where=f"recipient {recipient.id}, adversary.prior",
-        expected=f"at least {math.ceil(share * 1e4) / 1e4:g}, the largest share of a released group in the register",
-        got=f"{declared:g}",
-        fix="remove the prior, so that it follows from the register, or raise it",
-    )

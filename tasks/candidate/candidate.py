@@ -302,11 +302,5 @@ class CandidateSource:
         )
         if not self.request.dated:
             return made
-        return made.with_dates(drawn_dates(self.request, recipient, self.frame, self.randomness))
-
-
-def drawn_dates(
-    request: ReleaseRequest, recipient: Recipient, frame: pd.DataFrame, randomness: Randomness
-) -> ReleasedDates:
-    """Dates of a copy that no release delivers, by a key drawn for it; errors as of ``released_dates``."""
-    return released_dates(request, frame, randomness(f"date offsets {recipient.id}").bytes(32))
+        key = self.randomness(f"date offsets {recipient.id}").bytes(32)  # no release delivers these dates
+        return made.with_dates(released_dates(self.request, self.frame, key))

@@ -88,33 +88,34 @@ class OrderedValues:
 
 
 @dataclass(frozen=True)
-class DisclosedValues:
-    """Disclosure of one sensitive column by the classes of a file."""
+class Disclosed:
+    """Disclosure of one sensitive column by the classes of a file, of its records or of the persons of its rows."""
 
     disclosed: Bools
     """Whether the class of each record discloses its value, by itself or with others; shape (n_records,)."""
-    alone: Bools
-    """Whether it does by itself; shape (n_records,)."""
     homogeneous: Bools
     """Whether each record is in a class of one value, which at most 4/5 of the file have; shape (n_records,)."""
     largest_share: float
     """Largest share of one value in a class."""
     rises: Floats
     """Largest rise of the probability of a value, of each class; shape (n_classes,)."""
+
+
+@dataclass(frozen=True)
+class DisclosedValues(Disclosed):
+    """The same of a column of records, with what a class discloses by itself and what chance does."""
+
+    alone: Bools
+    """Whether the class of each record discloses its value by itself; shape (n_records,)."""
     by_chance: float
-    """Records in classes of one value to be expected if values were independent of the classes."""
+    """Records in classes of one value to be expected if values were independent of classes."""
 
 
 def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> DisclosedValues:
     """Disclosure of one column by classes.
 
-    Parameters
-    ----------
-    classes : array of shape (n_records,)
-        Class of each record, numbered from 0 without gaps.
-    values : OrderedValues
-    tests : int
-        Pairs of a class and a value in all columns that are judged, among which chance has its pick.
+    ``classes`` has the class of each record, numbered from 0 without gaps; ``tests`` are the pairs of a class and a
+    value in all columns that are judged, among which chance has its pick.
 
     Notes
     -----
@@ -147,14 +148,19 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
         by_chance = max(by_chance, _by_chance(sizes, np.bincount(classes), holders / total, later, values.judged))
     own = np.bincount(classes[counted], minlength=n_classes)[of_class]
     together = _together(_Pairs(of_class, rank, before, up_to, own, int(counted.sum())), values, RULES * tests)
-    alone = _covered(one.discloses, ends, pair_of, stated) | told(classes, of_class[one.discloses], ~counted)
+
+    def covered(chosen: Bools, beyond: Ranks) -> Bools:
+        """Whether each value is in an interval that begins at a chosen pair; of a missing one, whether the class is."""
+        reach = np.maximum.accumulate(np.where(chosen, beyond, 0)) if len(beyond) else beyond
+        found = told(classes, of_class[chosen], ~counted)
+        found[stated] |= (reach > np.arange(len(reach)))[pair_of]
+        return found
+
+    alone = covered(one.discloses, ends)
     return DisclosedValues(
-        disclosed=alone
-        | _covered(together > 0, together, pair_of, stated)
-        | told(classes, of_class[together > 0], ~counted),
+        disclosed=alone | covered(together > 0, together),
         alone=alone,
-        homogeneous=_covered(one.homogeneous, ends, pair_of, stated)
-        | told(classes, of_class[one.homogeneous], ~counted),
+        homogeneous=covered(one.homogeneous, ends),
         largest_share=one.largest_share,
         rises=one.rises,
         by_chance=by_chance,
@@ -220,8 +226,7 @@ class _Pairs:
     @property
     def needed(self) -> Ranks:
         """Fewest of them that have what is disclosed together."""
-        fewest: Ranks = np.ceil(NEARLY_ALL * self.size - _ROUNDING).astype(np.int64)
-        return fewest
+        return np.asarray(np.ceil(NEARLY_ALL * self.size - _ROUNDING), dtype=np.int64)
 
 
 def _together(pairs: _Pairs, values: OrderedValues, tests: int) -> Ranks:
@@ -287,14 +292,6 @@ def discloses_value(within: Ranks, size: Ranks, share: Floats, tests: int) -> Bo
 def is_rare_enough(share: Floats) -> Bools:
     """Whether a value of some share of the file can be disclosed at all."""
     return share <= 1 - LEAST_RISE + _ROUNDING
-
-
-def _covered(chosen: Bools, ends: Ranks, pair_of: NDArray[np.intp], stated: Bools) -> Bools:
-    """Whether the value of each record lies in an interval that begins at a chosen pair of class and value."""
-    reach = np.maximum.accumulate(np.where(chosen, ends, 0)) if len(ends) else ends
-    found = np.zeros(len(stated), dtype=np.bool_)
-    found[stated] = (reach > np.arange(len(reach)))[pair_of]
-    return found
 
 
 def told(classes: Ranks, telling: Ranks, unstated: Bools) -> Bools:

@@ -121,9 +121,7 @@ def coalitions_of(
         return ()
     others = {member.id: member for members in sets for member in members}
     copies = {name: _of_another(table, request, one) for name, one in others.items() if name != recipient.id}
-    copies[recipient.id] = PooledCopy(
-        generalization.cells, kept, own_cells(table, generalization, request, recipient), generalization.counted
-    )
+    copies[recipient.id] = _pooled(table, generalization, kept, request, recipient)
     made = ([copy for member in members if (copy := copies[member.id]) is not None] for members in sets)
     return tuple(_coalition(table, generalization, kept, *one) for one in zip(sets, made, strict=True))
 
@@ -151,18 +149,19 @@ def _coalition(
 
 def _of_another(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -> PooledCopy | None:
     """Another recipient's copy, as the gate makes it; None where all of its records are suppressed."""
-    under, game = (
-        table_under(table, request),
-        follower_of(request, recipient, table.population.total, from_below=table.from_below),
-    )
-    generalization = generalized_against(under, request, recipient, game)
+    game = follower_of(request, recipient, table.population.total, from_below=table.from_below)
+    made = generalized_against(table_under(table, request), request, recipient, game)
     try:
-        kept = released_tuples(table, generalization, request.policy.generalization.minimum_class_size)
+        kept = released_tuples(table, made, request.policy.generalization.minimum_class_size)
     except StageFailed:
         return None
-    return PooledCopy(
-        generalization.cells, kept, own_cells(table, generalization, request, recipient), generalization.counted
-    )
+    return _pooled(table, made, kept, request, recipient)
+
+
+def _pooled(
+    table: CountIndex, made: Generalization, kept: Flags, request: ReleaseRequest, recipient: Recipient
+) -> PooledCopy:
+    return PooledCopy(made.cells, kept, own_cells(table, made, request, recipient), made.counted)
 
 
 def own_cells(
@@ -171,12 +170,9 @@ def own_cells(
     """Cell that the rule of a recipient's copy gives each population tuple, (n_population_tuples, n_attributes)."""
     if generalization.own is not None:
         return generalization.own
-    game, policy = (
-        follower_of(request, recipient, table.population.total, from_below=table.from_below),
-        request.policy.generalization,
-    )
-    under = table_under(table, request)
-    return population_cells(under, generalization.method, game, weights_of(request), policy.cell_weights)
+    game = follower_of(request, recipient, table.population.total, from_below=table.from_below)
+    under, cell_weights = table_under(table, request), request.policy.generalization.cell_weights
+    return population_cells(under, generalization.method, game, weights_of(request), cell_weights)
 
 
 def worst(alone: Figures, by_coalition: Iterable[Figures]) -> dict[Measure, float]:

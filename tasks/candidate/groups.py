@@ -53,12 +53,9 @@ class Groups:
 
     def distinct(self) -> "Groups":
         """The same groups, equal ones as one with all their records."""
-        order = np.lexsort((self.densities, self.candidates))  # a group's density says how many people it has
-        candidates, densities = self.candidates[order], self.densities[order]
-        new = (candidates[1:] != candidates[:-1]) | (densities[1:] != densities[:-1])
-        first = np.flatnonzero(np.append(True, new))
-        records = np.add.reduceat(self.records[order], first)
-        return self._at(order[first], records)
+        pairs = np.column_stack([self.candidates, self.densities])  # a group's density says how many people it has
+        _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+        return self._at(first, np.bincount(place.ravel(), self.records).astype(np.int64))
 
     def _at(self, places: NDArray[np.intp], records: Counts) -> "Groups":
         people = None if self.people is None else self.people[places]
@@ -99,9 +96,8 @@ def released_groups(table: CountIndex, generalization: Generalization, kept: NDA
 
 def densest_group(generalization: Generalization, kept: NDArray[np.bool_]) -> tuple[int | None, int]:
     """``densest`` of the released groups; ``kept`` says of each tuple whether it is released."""
-    return densest(
-        generalization.effective[kept], None if generalization.listed is None else generalization.listed[kept]
-    )
+    listed = generalization.listed
+    return densest(generalization.effective[kept], None if listed is None else listed[kept])
 
 
 def densest(people: Counts, listed: Counts | None) -> tuple[int | None, int]:
@@ -122,11 +118,9 @@ def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Co
     Without a register the prior says how many are listed, rounded up and at least one.
     """
     total = table.population.total
-    if listed is None or table.listed is None:
-        candidates = expected_candidates(prior, people)
-        external = expected_listed(prior, total)
-    else:
+    if listed is not None and table.listed is not None:
         return Groups(listed, people / total, records, int(table.listed.sum()))
+    candidates, external = expected_candidates(prior, people), expected_listed(prior, total)
     return Groups(candidates, people / total, records, external, np.maximum(people, 1), total, table.from_below)
 
 

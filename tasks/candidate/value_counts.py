@@ -1,5 +1,6 @@
 """Sensitive values of the classes of a file, and the classes that are left out for what they disclose."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.candidate.class_values import Bools, DisclosedValues, Floats, OrderedValues, Ranks, disclosed_values
+from tasks.candidate.class_values import (
+    Bools,
+    Disclosed,
+    DisclosedValues,
+    Floats,
+    OrderedValues,
+    Ranks,
+    disclosed_values,
+)
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import fold_columns
 from tasks.microdata.coded import CodedColumn, Prepared, certain_columns, sensitivities
@@ -15,12 +24,41 @@ from tasks.request.model import Measure, MissingReading, ReleaseRequest
 
 
 @dataclass(frozen=True)
-class ValueCounts:
-    """The classes of a file as somebody sees them, and the sensitive values of their records."""
+class JudgedClasses(ABC):
+    """The classes of a file as somebody sees them, and sensitive values of their records, or of rows of these."""
 
     classes: Ranks
     """Class of each record, from 0 without gaps: alike in cells and in what is known for certain."""
     columns: Mapping[str, OrderedValues]
+
+    @property
+    def tests(self) -> int:
+        """Pairs of a class and a value in all columns, among which chance has its pick."""
+        return sum(len(column.ends) for column in self.columns.values()) * int(self.classes.max(initial=0) + 1)
+
+    @property
+    @abstractmethod
+    def found(self) -> Mapping[str, Disclosed]:
+        """Values that the classes disclose, by column."""
+
+    @property
+    def disclosed(self) -> Bools:
+        """Whether the class of each record discloses some value of it, shape (n_records,)."""
+        return any_of((one.disclosed for one in self.found.values()), len(self.classes))
+
+    def figures(self, presence: Floats) -> dict[Measure, float]:
+        """Every figure that a gate can use; ``presence``: share in the file of the people whom each class could be."""
+        homogeneous = (float(one.homogeneous.mean()) for one in self.found.values())
+        rises = (float((one.rises * presence).max()) for one in self.found.values())
+        return {
+            Measure.ATTRIBUTE_DISCLOSED: float(self.disclosed.mean()),
+            Measure.ATTRIBUTE_HOMOGENEOUS: max(homogeneous, default=0.0),
+            Measure.ATTRIBUTE_RISE: max(rises, default=0.0),
+        }
+
+
+class ValueCounts(JudgedClasses):
+    """The classes of a file and the sensitive values of their records."""
 
     @classmethod
     def of(
@@ -39,24 +77,7 @@ class ValueCounts:
     @cached_property
     def found(self) -> Mapping[str, DisclosedValues]:
         """Values that the classes disclose, by column."""
-        values = sum(len(column.ends) for column in self.columns.values())
-        tests = values * int(self.classes.max(initial=0) + 1)
-        return {name: disclosed_values(self.classes, column, tests) for name, column in self.columns.items()}
-
-    @property
-    def disclosed(self) -> Bools:
-        """Whether the class of each record discloses some value of it, shape (n_records,)."""
-        return any_of((one.disclosed for one in self.found.values()), len(self.classes))
-
-    def figures(self, presence: Floats) -> dict[Measure, float]:
-        """Every figure that a gate can use; ``presence`` of each class, as ``_presence`` gives it."""
-        homogeneous = (float(one.homogeneous.mean()) for one in self.found.values())
-        rises = (float((one.rises * presence).max()) for one in self.found.values())
-        return {
-            Measure.ATTRIBUTE_DISCLOSED: float(self.disclosed.mean()),
-            Measure.ATTRIBUTE_HOMOGENEOUS: max(homogeneous, default=0.0),
-            Measure.ATTRIBUTE_RISE: max(rises, default=0.0),
-        }
+        return {name: disclosed_values(self.classes, column, self.tests) for name, column in self.columns.items()}
 
 
 def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:
@@ -99,5 +120,4 @@ def disclosing(request: ReleaseRequest, coded: Prepared, numbers: Ranks, release
 
 def any_of(flags: Iterable[Bools], records: int) -> Bools:
     """Whether any of some flags is set, shape (n_records,)."""
-    found: Bools = np.logical_or.reduce([np.zeros(records, dtype=np.bool_), *flags])
-    return found
+    return np.asarray(np.logical_or.reduce([np.zeros(records, dtype=np.bool_), *flags]))

@@ -133,17 +133,14 @@ class AssignmentProblem:
     def bins(self) -> tuple[list[Rows], list[Rows]]:
         """Bin of each class of each file, and of each offer's classes; numbered through over all of them."""
         tables = [*self.files, *[offer.classes for offer in self.offers]]
-        parts = np.split(
-            looks(joined(tables), by_people=self.by_people), np.cumsum([len(table) for table in tables])[:-1]
-        )
+        bins, ends = looks(joined(tables), by_people=self.by_people), np.cumsum([len(table) for table in tables])
+        parts = np.split(bins, ends[:-1])
         return parts[: len(self.files)], parts[len(self.files) :]
 
     def removed_for(self, kept: Rows) -> Flags:
         """Whether each real class is of the same origin as one of some kept classes, those included."""
         ours, theirs = self.relatives
-        removed = np.zeros(len(self.real), dtype=bool)
-        removed[theirs[np.isin(ours, kept)]] = True
-        return removed
+        return np.isin(np.arange(len(self.real)), theirs[np.isin(ours, kept)])
 
 
 def assign(
@@ -330,13 +327,10 @@ def least_missing(sizes: np.ndarray, decoys: Sequence[int]) -> int:
 
     No least hand exceeds an even part. Of two decoys each, the largest dealt with the smallest gives the best one.
     """
-    ordered = np.sort(sizes)
-    least = int(ordered.sum()) // len(decoys)
+    ordered, whole = np.sort(sizes), int(sizes.sum())
     if set(decoys) == {1}:
-        least = int(ordered[0])
-    elif set(decoys) == {2}:
-        least = int((ordered + ordered[::-1]).min())
-    return int(ordered.sum()) - least
+        return whole - int(ordered[0])
+    return whole - (int((ordered + ordered[::-1]).min()) if set(decoys) == {2} else whole // len(decoys))
 
 
 def _dealt(

@@ -207,10 +207,7 @@ def at_least(number: int, chances: Sequence[float]) -> float:
     >>> at_least(2, [0.5, 0.5, 0.5])
     0.5
     """
-    spread = np.ones(1)
-    for chance in chances:
-        spread = np.convolve(spread, [1 - chance, chance])
-    return float(min(1.0, spread[number:].sum()))
+    return float(stats.poisson_binom.sf(number - 1, chances))
 
 
 def raked(attributes: Sequence[Integers], reference: Sequence[Integers]) -> Floats:

@@ -31,9 +31,6 @@ _COLLINEAR = 1e-12
 """Share of its variance that a predictor has of its own at least; less is a rounding error."""
 _BLOCK_RECORDS = 2**18
 
-_SPREAD = 4
-"""Numbers for each record up to which codes are counted in an array; more are hashed."""
-
 _Measure = Callable[[Column, Column], float | None]
 
 
@@ -111,12 +108,7 @@ def counted_codes(codes: Column) -> pd.Series:
     >>> counted_codes(np.array([3, 0, 3])).to_dict()
     {0: 1, 3: 2}
     """
-    least = int(codes.min(initial=0))
-    if not len(codes) or int(codes.max()) - least > _SPREAD * len(codes):
-        return pd.Series(codes).value_counts(sort=False).sort_index()
-    counts = np.bincount(codes.astype(np.int64) - least)
-    found = np.flatnonzero(counts)
-    return pd.Series(counts[found], index=found + least)
+    return pd.Series(codes).value_counts(sort=False).sort_index()
 
 
 def _correlation(first: Column, second: Column) -> float | None:

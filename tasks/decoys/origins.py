@@ -145,23 +145,17 @@ class Origins:
         if not self.rosters:
             return same_origin_pairs(cells, classes.cells, self.axes)
         theirs = pd.DataFrame({"right": np.arange(len(classes.file)), "class": self.number(classes.cells)})
-        found = [np.empty((0, 2), dtype=np.intp)]
-        for file in np.unique(classes.file).tolist():
-            met = self._classes_met(cells, file).merge(theirs[classes.file == file], on="class")
-            found.append(met[["left", "right"]].to_numpy())
-        return _in_order(np.concatenate(found))
+        files = np.unique(classes.file).tolist()
+        found = [self._classes_met(cells, file).merge(theirs[classes.file == file], on="class") for file in files]
+        return _in_order(np.concatenate([np.empty((0, 2)), *(met[["left", "right"]].to_numpy() for met in found)]))
 
     def hit(self, cells: Codes, classes: Placed) -> Flags:
         """Whether each class can be where some cell of an incident comes from."""
-        found = np.zeros(len(classes.file), dtype=bool)
-        found[self.incident(cells, classes)[1]] = True
-        return found
+        return np.isin(np.arange(len(classes.file)), self.incident(cells, classes)[1])
 
     def related(self, left: Placed, right: Placed) -> Flags:
         """Whether each class has one of the same origin among others."""
-        found = np.zeros(len(left.file), dtype=bool)
-        found[self.classes(left, right)[0]] = True
-        return found
+        return np.isin(np.arange(len(left.file)), self.classes(left, right)[0])
 
     def _shared_people(self, file: int, other: int) -> pd.DataFrame:
         """Pairs of classes of two files that some person has, or of one label."""

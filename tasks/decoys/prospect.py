@@ -6,6 +6,7 @@ Nothing here is a release's own: its decoys differ from those of a release under
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -153,11 +154,8 @@ def _rooms(index: CountIndex, codes: Codes, band: RiskBand) -> tuple[Room, ...]:
     rows = []
     for k in MINIMA:
         for limit in LIMITS:
-            try:
-                found = search(codes, index.hierarchies, k, limit, "loss")
-            except (StageFailed, ParameterError):
-                continue
-            rows.append(room_at(index, found.levels, k, band, limit))
+            with suppress(StageFailed, ParameterError):
+                rows.append(room_at(index, search(codes, index.hierarchies, k, limit, "loss").levels, k, band, limit))
     return tuple(rows)
 
 

@@ -39,7 +39,9 @@ class Categories:
     def of(cls, columns: Columns, kinds: Kinds) -> "Categories":
         """The categories of all columns that have several."""
         found: dict[str, Column] = {}
-        for name, column in _with_calendar(columns, kinds).items():
+        dated = [one for one, own in columns.items() if kinds.get(one) is ValueKind.DATE and own.dtype.kind == "f"]
+        parts = {part + one: _seen(part + one, columns) for one in dated for part in _CALENDAR}
+        for name, column in {**columns, **parts}.items():
             known = column[~np.isnan(column)]
             distinct, records = np.unique(known, return_counts=True)
             many = column.dtype.kind == "f" and len(distinct) > max(_FEW * len(known), 1)
@@ -61,11 +63,6 @@ class Categories:
     def size(self, name: str) -> int:
         """Number of categories of a column."""
         return len(self.values[name]) + 2
-
-
-def _with_calendar(columns: Columns, kinds: Kinds) -> dict[str, Column]:
-    dated = [name for name, column in columns.items() if kinds.get(name) is ValueKind.DATE and column.dtype.kind == "f"]
-    return {**columns, **{part + name: _seen(part + name, columns) for name in dated for part in _CALENDAR}}
 
 
 def source(name: str) -> str:
@@ -278,8 +275,8 @@ def _majority(keys: Numbers, own: Numbers) -> tuple[Numbers, Numbers]:
     """Keys, growing, of which all records but a few have one category, and that category."""
     width = int(own.max()) + 1
     pairs, count = np.unique(keys * width + own, return_counts=True)
-    records = np.bincount(np.unique(pairs // width, return_inverse=True)[1], weights=count)
-    held = count >= (1 - EXCEPTIONS) * records[np.unique(pairs // width, return_inverse=True)[1]]
+    _, of_key = np.unique(pairs // width, return_inverse=True)
+    held = count >= (1 - EXCEPTIONS) * np.bincount(of_key, weights=count)[of_key]
     return pairs[held] // width, pairs[held] % width
 
 

@@ -159,14 +159,13 @@ class Formula:
         if self.rounding is None:
             plain = plain + generator.choice(self.left, len(plain))
         if self.unit:
-            written = _WRITTEN[self.rounding or "nearest"](plain / self.unit + _shift(self.rounding)) / (1 / self.unit)
+            written = _WRITTEN[self.rounding or "nearest"](plain / self.unit + _SHIFT[self.rounding]) / (1 / self.unit)
             plain = np.round(written, max(0, round(-np.log10(self.unit)) + 2)) + 0.0
         return np.asarray(np.where(np.isnan(own) | np.isnan(plain), own, plain))
 
 
-def _shift(rounding: Rounding | None) -> float:
-    """Share of a unit that keeps floats just below a whole number from being rounded the wrong way."""
-    return {"down": 1e-7, "up": -1e-7, "nearest": 1e-7, None: 0.0}[rounding]
+_SHIFT: dict[Rounding | None, float] = {"down": 1e-7, "up": -1e-7, "nearest": 1e-7, None: 0.0}
+"""Share of a unit that keeps floats just below a whole number from being rounded the wrong way."""
 
 
 def inputs_of(columns: Columns, kinds: Kinds, names: Iterable[str]) -> dict[str, Column]:

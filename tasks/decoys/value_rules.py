@@ -11,7 +11,6 @@ seen once (Good 1953), less than one in a hundred further records would break it
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +25,25 @@ _TIGHT = 0.25
 """Share of a column's standard deviation below which its distance from another column is drawn in its place."""
 
 
-class ValueRule(Protocol):
-    """Something that holds in all real records, or in all but a few."""
+@dataclass(frozen=True)
+class Order:
+    """Two columns of which one is never below the other."""
+
+    lesser: str
+    greater: str
+    strict: bool
+    """Whether the two are never equal either."""
 
     def broken(self, columns: Columns) -> Flags:
-        """Whether each record breaks it; not where it says nothing."""
+        """Whether each record breaks it; not where either is missing."""
+        lesser, greater = columns[self.lesser], columns[self.greater]
+        return np.asarray(lesser >= greater if self.strict else lesser > greater)
 
 
-class Fill(ValueRule, Protocol):
-    """A rule by which one column follows from others."""
-
-    @property
-    def name(self) -> str:
-        """The column that follows."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Columns that it follows from."""
-
-    def fill(self, columns: Columns, generator: np.random.Generator) -> Column:
-        """The column's values as they follow."""
+Fill = Formula | Dependency | Threshold
+"""A rule by which one column, ``name``, follows from others, ``inputs``."""
+ValueRule = Fill | NeverTogether | Order
+"""Something that holds in all real records, or in all but a few: ``broken`` tells of each record."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +86,12 @@ def find_rules(columns: Columns, kinds: Kinds, given: Columns) -> Rules:
     tables = sorted((one for one in others if isinstance(one, Dependency)), key=lambda one: -place.get(one.name, -1))
     steps = [one for one in others if isinstance(one, Threshold) and one.clean]
     fills = list[Fill]()
-    usable: list[Fill] = [
-        *sharp,
-        *tables,
-        *steps,
-        *(one for one in open_ if kind_of(one.name, kinds) is ValueKind.NUMBER),
-    ]
+    plain = [one for one in open_ if kind_of(one.name, kinds) is ValueKind.NUMBER]
+    usable: list[Fill] = [*sharp, *tables, *steps, *plain]
     for one in usable:
-        if one.name in columns and not _leads_to(one.name, one.inputs, fills):
+        # Neither filled already, nor does one of its inputs follow from it.
+        circular = any(two.name in one.inputs and one.name in _before(two, fills) for two in fills)
+        if one.name in columns and not circular and one.name not in {two.name for two in fills}:
             fills.append(one)
     sets = [{one.name, *one.inputs} for one in fills]
     kept = [one for one in open_ if one in fills or {one.name, *one.inputs} not in sets]
@@ -112,11 +108,6 @@ def _before(one: Fill, fills: Sequence[Fill]) -> set[str]:
     return found
 
 
-def _leads_to(name: str, inputs: Sequence[str], fills: Sequence[Fill]) -> bool:
-    """Whether a column is filled already, or one of some inputs follows from it."""
-    return any(one.name == name or (one.name in inputs and name in _before(one, fills)) for one in fills)
-
-
 def kind_of(name: str, kinds: Kinds) -> ValueKind:
     """Kind of a column of floats."""
     return kinds.get(name, ValueKind.NUMBER)
@@ -125,21 +116,6 @@ def kind_of(name: str, kinds: Kinds) -> ValueKind:
 def numbers_of(columns: Columns) -> list[str]:
     """Names of the columns of floats."""
     return [name for name, column in columns.items() if column.dtype.kind == "f"]
-
-
-@dataclass(frozen=True)
-class Order:
-    """Two columns of which one is never below the other."""
-
-    lesser: str
-    greater: str
-    strict: bool
-    """Whether the two are never equal either."""
-
-    def broken(self, columns: Columns) -> Flags:
-        """Whether each record breaks it; not where either is missing."""
-        lesser, greater = columns[self.lesser], columns[self.greater]
-        return np.asarray(lesser >= greater if self.strict else lesser > greater)
 
 
 def orders(columns: Columns, kinds: Kinds) -> tuple[Order, ...]:

@@ -145,11 +145,6 @@ def seal(manifest: DecoyManifest, ring: KeyRing, nonce: bytes) -> tuple[bytes, s
     return _sealed(nonce + canonical_bytes(manifest), ring, MANIFEST)
 
 
-def seal_crosswalk(crosswalk: Crosswalk, ring: KeyRing, nonce: bytes) -> tuple[bytes, str]:
-    """The same of a crosswalk."""
-    return _sealed(nonce + crosswalk.content(), ring, CROSSWALK)
-
-
 def open_sealed(content: bytes, ring: KeyRing, commitment: str | None = None) -> DecoyManifest:
     """Decrypt a manifest, and check it against the record's commitment.
 
@@ -164,16 +159,10 @@ def open_crosswalk(content: bytes, ring: KeyRing, commitment: str | None = None)
     return crosswalk_from_bytes(_opened(content, ring, CROSSWALK, commitment))
 
 
-def sealed_anew(content: bytes, ring: KeyRing) -> bytes:
-    """The same manifest under the newest key; its commitment stays. Raises as ``open_sealed``."""
-    open_sealed(content, ring)
-    return _encrypted(_decrypted(content, ring, MANIFEST), ring)
-
-
-def crosswalk_sealed_anew(content: bytes, ring: KeyRing) -> bytes:
-    """The same of a crosswalk."""
-    open_crosswalk(content, ring)
-    return _encrypted(_decrypted(content, ring, CROSSWALK), ring)
+def sealed_anew(content: bytes, ring: KeyRing, kind: Secret = MANIFEST) -> bytes:
+    """The same content under the newest key; its commitment stays. Raises as ``open_sealed``."""
+    (open_sealed if kind is MANIFEST else open_crosswalk)(content, ring)
+    return _encrypted(_decrypted(content, ring, kind), ring)
 
 
 def _sealed(plain: bytes, ring: KeyRing, kind: Secret) -> tuple[bytes, str]:
@@ -316,7 +305,7 @@ class Vault:
 
     def write_crosswalk(self, crosswalk: Crosswalk, nonce: bytes) -> str:
         """Seal the crosswalk of a copy and keep it, whole or not at all; returns its commitment."""
-        content, commitment = seal_crosswalk(crosswalk, self.keys(), nonce)
+        content, commitment = _sealed(nonce + crosswalk.content(), self.keys(), CROSSWALK)
         write_whole(self.crosswalk_place(crosswalk.release, crosswalk.recipient), content)
         return commitment
 
@@ -330,9 +319,8 @@ class Vault:
 
     def write(self, release_id: str, content: bytes) -> Path:
         """Keep a sealed manifest on disk, whole or not at all, readable by the owner alone."""
-        path = self.place(release_id)
-        write_whole(path, content)
-        return path
+        write_whole(self.place(release_id), content)
+        return self.place(release_id)
 
     def seal_all_anew(self, ring: KeyRing) -> int:
         """Seal everything under the newest key; returns how many manifests. Raises as ``read`` and ``open_sealed``.
@@ -343,7 +331,7 @@ class Vault:
         for path in paths:
             self.write(path.stem, sealed_anew(self.read(path.stem), ring))
         for path in self.crosswalks():
-            write_whole(path, crosswalk_sealed_anew(path.read_bytes(), ring))
+            write_whole(path, sealed_anew(path.read_bytes(), ring, CROSSWALK))
         return len(paths)
 
     def check_all(self, ring: KeyRing) -> None:

@@ -13,7 +13,7 @@ from tasks.generalization.demands import Demands
 from tasks.generalization.facts import BudgetOutcome, DivisionOutcome, KAnonymityOutcome
 from tasks.generalization.game import Floats
 from tasks.generalization.safe_harbor import SafeHarborAxis
-from tasks.generalization.transparency import effective_sizes
+from tasks.generalization.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cell_layers import CellLayers
 from tasks.microdata.cube import DenseCube, SparseCube, count_cube, cube_cells
 from tasks.microdata.hierarchy import Codes, Hierarchy
@@ -196,26 +196,15 @@ def _people_outside(table: CountIndex, cells: Codes) -> Counts:
     for axis, hierarchy in enumerate(table.hierarchies):
         inside = cells[:, axis] < hierarchy.axis_length
         kinds[:, axis] = np.where(inside, hierarchy.axis_levels[np.where(inside, cells[:, axis], 0)], cells[:, axis])
-    people = np.zeros(len(cells), dtype=np.int64)
+    people, wanted = np.zeros(len(cells), dtype=np.int64), cell_numbers(cells, table.axis_sizes)
     distinct, kind_of = np.unique(kinds, axis=0, return_inverse=True)
     for number, kind in enumerate(distinct):
         rows = np.flatnonzero(kind_of.ravel() == number)
-        people[rows] = _people_of_kind(table, cells[rows], kind)
+        axes = zip(table.hierarchies, table.safe_harbor, table.population.codes.T, kind.tolist(), strict=True)
+        held = [
+            tree.positions[codes, own] if own < tree.axis_length else extra.positions[codes]
+            for tree, extra, codes, own in axes
+        ]
+        numbers = cell_numbers(np.column_stack(held), table.axis_sizes)
+        people[rows] = effective_sizes(wanted[rows], numbers, table.population.counts)
     return people
-
-
-def _people_of_kind(table: CountIndex, cells: Codes, kind: Codes) -> Counts:
-    matched = np.ones(len(table.population), dtype=np.bool_)
-    number = np.zeros(len(table.population), dtype=np.int64)
-    wanted = np.zeros(len(cells), dtype=np.int64)
-    for axis, (hierarchy, extra) in enumerate(zip(table.hierarchies, table.safe_harbor, strict=True)):
-        codes = table.population.codes[:, axis]
-        if cells[0, axis] >= hierarchy.axis_length:
-            matched &= extra.positions[codes] == cells[0, axis]
-        else:
-            groups = len(hierarchy.labels[kind[axis]])
-            number = number * groups + hierarchy.groups[codes, kind[axis]]
-            wanted = wanted * groups + (cells[:, axis] - hierarchy.offsets[kind[axis]])
-    if not matched.any():
-        return np.zeros(len(cells), dtype=np.int64)
-    return effective_sizes(wanted, number[matched], table.population.counts[matched])

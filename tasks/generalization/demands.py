@@ -48,24 +48,18 @@ def plain_demands(k: int, prepared: Prepared) -> Demands:
 
 
 def _demands(terms: KAnonymity, prepared: Prepared, missing: MissingReading = MissingReading.ANY_VALUE) -> Demands:
+    found = [one for model, value in demanded(terms) for one in model.constraints(value, prepared)]
+    if missing is MissingReading.OWN_GROUP:
+        found = [replace(one, missing=None) if isinstance(one, ValueConstraint) else one for one in found]
     return Demands(
         k=terms.k,
         suppression_limit=terms.suppression_limit,
         metric=Metric(terms.metric),
         tuple_of_record=prepared.tuple_of_record,
-        constraints=tuple(
-            _read_as(missing, one) for model, value in demanded(terms) for one in model.constraints(value, prepared)
-        ),
+        constraints=tuple(found),
         local_recoding=terms.local_recoding,
         terms=terms,
     )
-
-
-def _read_as(missing: MissingReading, constraint: Constraint) -> Constraint:
-    """A constraint under a reading of missing sensitive values."""
-    if missing is MissingReading.OWN_GROUP and isinstance(constraint, ValueConstraint):
-        return replace(constraint, missing=None)
-    return constraint
 
 
 def demanded(terms: KAnonymity) -> Iterator[tuple[PrivacyModel, Any]]:

@@ -39,13 +39,6 @@ class DivisionOutcome(Fact):
     exact: bool = Field(description="Whether no recursive partition pays more.")
     bound_by: BoundBy | None = Field(default=None, description="Proof of the bound of remainder classes.")
 
-    @property
-    def gap(self) -> float:
-        """Share of the bound by which the partition may fall short of it; 0 for the exact recursion."""
-        if self.upper_bound is None or self.upper_bound <= self.payoff:
-            return 0.0
-        return (self.upper_bound - self.payoff) / abs(self.upper_bound)
-
 
 class LimitFact(Fact):
     """One limit of the file."""

@@ -22,6 +22,7 @@ from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.problem import Problem
 from tasks.generalization.recoding import recode
 from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers, effective_sizes
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
@@ -46,16 +47,6 @@ def generalize(
             del table.outcomes[next(iter(table.outcomes))]
         table.outcomes[key] = _play(table, method, payoffs, weights, cell_weights)
     return table.outcomes[key]
-
-
-def generalize_if_possible(
-    table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
-) -> Generalization | None:
-    """``generalize``; None where the method leaves some record no strategy, or k-anonymity cannot be had."""
-    try:
-        return generalize(table, method, payoffs, weights, cell_weights)
-    except StageFailed:
-        return None
 
 
 def population_cells(
@@ -141,20 +132,16 @@ def _method_cells(
         problem, within = game_problem(table, payoffs, weights), False
         budget = table.budget if method in BUDGETED else None
         if budget is None or (isinstance(budget, GatesBudget) and budget.least_records is None):
-            found = _unlimited(table, problem, method, cell_weights)
-            within = budget is None or _fewest_people(table, found.own) >= (budget.least_people or 1)
+            found, within = _unlimited(table, problem, method, cell_weights), budget is None
+            if budget is not None:
+                people = class_sizes(cell_numbers(found.own, table.axis_sizes), table.population.counts)
+                within = bool(people.min() >= (budget.least_people or 1))
         if budget is not None and not within:
             found = _budgeted(table, problem, method, cell_weights, budget)
         while len(table.made) >= table.most_made:
             del table.made[next(iter(table.made))]
         table.made[key] = found
     return table.made[key]
-
-
-def _fewest_people(table: CountIndex, own: Codes) -> int:
-    """People of the smallest cell that is not empty."""
-    place = np.unique(cell_numbers(own, table.axis_sizes), return_inverse=True)[1]
-    return int(np.bincount(place, weights=table.population.counts).min())
 
 
 def _unlimited(table: CountIndex, problem: Problem, method: Method, cell_weights: str) -> MethodCells:

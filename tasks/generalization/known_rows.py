@@ -45,17 +45,9 @@ def event_numbers(columns: Sequence[NDArray[np.integer]]) -> Ints:
 def known_events(classes: NDArray[np.integer], persons: Ints, events: Ints, known: int) -> KnownEvents:
     """People who match what is known of each person.
 
-    Parameters
-    ----------
-    classes : array of shape (n_persons,)
-        Class of each person, numbered from 0.
-    persons, events : arrays of shape (n_rows,)
-        Person of each row, and number of its event from 0; events of one number look alike.
-    known : int
-        Most events of a person that are known, p, from 1.
+    ``classes`` has the class of each person, numbered from 0; ``persons`` and ``events`` the person of each row, and
+    the number of its event from 0: events of one number look alike. At most ``known`` events of a person are known, p.
 
-    Notes
-    -----
     Exact where nobody has more than ``MOST_SETS`` sets. The sets of those who have more are not counted, so that no
     figure is ever above the number of people who match.
     """
@@ -235,16 +227,8 @@ def withheld_rows(
     such. A row of a further table is left out instead, with all rows within it. Where all rows of a class are withheld,
     nothing more can be done.
 
-    Parameters
-    ----------
-    classes, persons, events, known
-        As of ``known_events``.
-    least : int
-        People who are to match.
-    nothing : int
-        Number of an event of which nothing is stated.
-    tables : WithheldTables, optional
-        Where rows are of several tables.
+    The first parameters are as of ``known_events``. ``least`` people are to match; ``nothing`` is the number of an
+    event of which nothing is stated; ``tables`` is given where rows are of several.
     """
     withheld, rows = np.zeros(len(events), dtype=np.bool_), np.arange(len(events))
     if tables is not None:

@@ -41,22 +41,10 @@ class GameSolver:
 class GameSearch:
     """A search of one variant of the game over a whole file.
 
-    Attributes
-    ----------
-    payoff
-        Publisher's mean payoff a record, of the records that have a strategy; None where none has.
-    optimal_share
-        Share of the records that pay as much as by the exact search.
-    without_strategy
-        Records to which the variant allows no strategy.
-    nodes_a_record
-        Strategies evaluated for a record, mean over the records.
-    nodes_a_tuple
-        The same over the distinct tuples.
-    strategies
-        Strategies of the lattice.
-    seconds
-        Time of the search on all distinct tuples, people counted before.
+    ``payoff`` is the publisher's mean over the records that have a strategy, None where none has; ``optimal_share`` the
+    share of all that pay as much as by the exact search; ``without_strategy`` the records to which the variant allows
+    none. Of the ``strategies`` of the lattice so many are evaluated for a record, and for a distinct tuple, in the
+    mean. ``seconds`` is the time of the search on all distinct tuples, people counted before.
     """
 
     method: Method

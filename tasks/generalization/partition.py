@@ -127,7 +127,10 @@ def partition(
             split[parents] = np.bincount(parents, sums[children], len(value))[parents]
             if least and not layers.are_few:  # cells that were left out below are worth nothing
                 split[np.bincount(parents, people[children], len(value)) < layer.people] = -np.inf
-            _take_better(value, choice, split, axis)
+            # Split where that pays at least as much as the best so far; among equal splits the first axis stays.
+            margin = _TIE * np.abs(np.where(np.isfinite(split), split, 0.0))
+            better = np.where(choice < 0, split >= value - margin, split > value + margin) & np.isfinite(split)
+            value[better], choice[better] = split[better], axis
         value[empty], choice[empty] = unsplit
         choices.append(layer.numbers, choice)
         best[number] = layer.height, value, layer.people
@@ -160,11 +163,3 @@ def _under(problem: Problem, rule: Rule, weights: DenseCube | SparseCube) -> Wor
         return value, np.full(len(value), RELEASE, dtype=np.int8)
 
     return worth
-
-
-def _take_better(value: Floats, choice: Choice, split: Floats, axis: int) -> None:
-    """Split where that pays at least as much as the best so far; among equal splits the first axis stays."""
-    margin = _TIE * np.abs(np.where(np.isfinite(split), split, 0.0))
-    better = np.where(choice < 0, split >= value - margin, split > value + margin) & np.isfinite(split)
-    value[better] = split[better]
-    choice[better] = axis

@@ -42,18 +42,11 @@ class Problem:
 
     def cells(self, codes: Codes, levels: Codes) -> Codes:
         """Cells of leaf codes at levels, named as ``canonical`` does."""
-        cells = np.empty_like(codes)
-        for axis, hierarchy in enumerate(self.hierarchies):
-            finest = hierarchy.finest[hierarchy.positions]
-            cells[:, axis] = finest.take(codes[:, axis] * hierarchy.n_levels + levels[..., axis])
-        return cells
+        return self.canonical(cells_at(codes, levels, self.hierarchies))
 
     def canonical(self, cells: Codes) -> Codes:
         """Cells with each group named at the lowest level that holds the same values."""
-        finest = np.empty_like(cells)
-        for axis, hierarchy in enumerate(self.hierarchies):
-            finest[:, axis] = hierarchy.finest[cells[:, axis]]
-        return finest
+        return np.column_stack([tree.finest[cells[:, axis]] for axis, tree in enumerate(self.hierarchies)])
 
 
 def safe_people(follower: Follower) -> int:

@@ -62,22 +62,12 @@ def safe_harbor_axis(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable
 
 
 def _labels(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequence[str]:
-    if hierarchy.values:
-        return _labels_of_groups(hierarchy, rule, table)
-    leaves = hierarchy.labels[0]
-    if hierarchy.missing_leaf >= 0:
-        stated = [leaf for leaf in leaves if leaf != MISSING]
-        shown = dict(zip(stated, _shown(stated, rule, hierarchy.name, table), strict=True))
-        return [shown.get(leaf, leaf) for leaf in leaves]
-    return _shown(leaves, rule, hierarchy.name, table)
-
-
-def _labels_of_groups(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequence[str]:
-    """Labels of leaves that are groups: Safe Harbor's own where it shows all values of one alike, else the group's."""
+    """Labels of leaves: Safe Harbor's own where it shows all values of one alike, else the leaf's."""
     stated = [value for value in hierarchy.domain if value != MISSING]
     shown = dict(zip(stated, _shown(stated, rule, hierarchy.name, table), strict=True))
     found = list[str]()
-    for label, values in zip(hierarchy.labels[0], hierarchy.values, strict=True):
+    held = hierarchy.values or [(label,) for label in hierarchy.labels[0]]
+    for label, values in zip(hierarchy.labels[0], held, strict=True):
         alike = {shown.get(value, value) for value in values}
         if len(alike) > 1 and AGE_LABEL in alike and rule is SafeHarborRule.AGE:
             raise HierarchyError(

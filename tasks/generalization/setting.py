@@ -28,6 +28,8 @@ def game_table(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
 
 def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
     """Data, population and Safe Harbor's grouping alone, to count on: without demands, for no game is solved."""
+    # People of a table are left out of classes that they may be in where records lack values.
+    lacking = any(tree.missing_leaf >= 0 for tree in prepared.hierarchies.values())
     return CountIndex(
         hierarchies=tuple(prepared.hierarchies.values()),
         safe_harbor=tuple(
@@ -38,14 +40,8 @@ def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
         population=prepared.population,
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
         listed=None if prepared.register is None else prepared.register.listed,
-        from_below=request.population.from_below or _leaves_some_out(request, prepared),
+        from_below=request.population.from_below or (lacking and request.population.path is not None),
     )
-
-
-def _leaves_some_out(request: ReleaseRequest, prepared: Prepared) -> bool:
-    """Whether people of a table are left out of classes that they may be in, since records lack values."""
-    lacking = any(tree.missing_leaf >= 0 for tree in prepared.hierarchies.values())
-    return lacking and request.population.path is not None
 
 
 def table_under(table: CountIndex, request: ReleaseRequest, prepared: Prepared | None = None) -> CountIndex:

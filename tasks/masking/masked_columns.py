@@ -81,8 +81,9 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
         places = [names.index(name) for name in masking.attributes]
         held = _stated(original[:, places], masking, request.dataset.path, number)
         values, at = original[held][:, places], np.ix_(held, np.array(places))
+        name = hashlib.sha256(masking.model_dump_json().encode() + values.tobytes()).hexdigest()
         try:
-            made = METHODS[masking.method].of(masking).mask(values, generator_for(_name_of(masking, values)))
+            made = METHODS[masking.method].of(masking).mask(values, generator_for(name))
         except ParameterError as error:
             raise _not_maskable(error, request, number) from None
         attributes = [request.attributes[name] for name in masking.attributes]
@@ -174,10 +175,6 @@ def _kept_valid(values: Floats, masking: Masking, attributes: Sequence[Attribute
     high = [np.inf if attribute.maximum is None else attribute.maximum for attribute in attributes]
     within = np.clip(kept, low, high)
     return within, any(whole), bool((within != kept).any())
-
-
-def _name_of(masking: Masking, values: Floats) -> str:
-    return hashlib.sha256(masking.model_dump_json().encode() + values.tobytes()).hexdigest()
 
 
 def _not_maskable(error: ParameterError, request: ReleaseRequest, number: int) -> DataError:

@@ -58,5 +58,4 @@ class CorrelatedNoise(AdditiveNoise):
         correlations = np.einsum("ri,rj->ij", standard, standard) / (len(original) - 1)
         eigenvalues, vectors = np.linalg.eigh(correlations)
         root = np.einsum("ik,k,jk->ij", vectors, np.sqrt(np.maximum(eigenvalues, 0.0)), vectors)
-        noise: Floats = np.einsum("ri,ij->rj", generator.standard_normal(original.shape), root)
-        return noise
+        return np.asarray(np.einsum("ri,ij->rj", generator.standard_normal(original.shape), root))

@@ -39,15 +39,8 @@ def commitments_today(delivered: Delivered, today: Today) -> tuple[tuple[GateRes
     """
     candidate, _ = candidate_of_bytes(delivered, today)
     record, made, recipient = delivered.record, candidate.generalization, candidate.recipient
-    found = uncertainty(
-        candidate.index,
-        today.request,
-        recipient,
-        made,
-        candidate.released,
-        delivered.generator(f"uncertain terms {recipient.id}"),
-        collected=record.dataset.rows_in,
-    )
+    generator = delivered.generator(f"uncertain terms {recipient.id}")
+    found = uncertainty(candidate, generator, collected=record.dataset.rows_in)
     limits = _limits(delivered, made.people, candidate)
     return limits, rounded_uncertainty(found) if record.decoys is not None and found is not None else found
 

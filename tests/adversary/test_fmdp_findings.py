@@ -20,9 +20,9 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
     solve,
 )
-from tasks.adversary.group_sizes import SizeBelief
 from tasks.adversary.planning.enumerated import Action, ProcessPlan, enumerate_process, value_iteration
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING, profiles
+from tests.support.beliefs import belief_of
 from tests.support.examples import examples
 
 PROPERTY = settings(deadline=None, max_examples=examples(30))
@@ -127,7 +127,7 @@ def test_finding_3_all_below_k_and_never_all_from_k_on_is_a_theorem(profile):
     # (N − i) C_p and saves one later fine at the most, which is worth less. From j + 1 on at g + 1, where
     # N' − (j + 1) > N − j and p_{j+1} ≥ p_j, it is thus no more than from j on at g. If at g he stops in (j, m), then
     # A_m(j) ≤ 0 there, hence A_m(j + 1) ≤ 0 at g + 1, so he does not always go on there either. Needs h1 ≥ 0.
-    plan = value_iteration(enumerate_process(profile, SizeBelief.of(dict.fromkeys(range(9), 1 / 9))))
+    plan = value_iteration(enumerate_process(profile, belief_of(dict.fromkeys(range(9), 1 / 9))))
     never_stops = [_never_stops(plan, size) for size in range(1, 9)]
     assert never_stops == sorted(never_stops, reverse=True)
 

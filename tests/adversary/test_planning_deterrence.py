@@ -118,7 +118,7 @@ def test_the_value_deters_and_a_smaller_one_does_not(
 
     value = deterring_value(profile, term, size, records)
     if value is None:
-        assert attacked(1.0 if term.is_probability else 1e9)
+        assert attacked(1.0 if term is Term.DETECTION else 1e9)
         return
     assert not attacked(value)
     if value > 0:

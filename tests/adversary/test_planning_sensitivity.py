@@ -75,7 +75,7 @@ def test_default_values() -> None:
         assert 23 <= len(values) <= 25
         assert (np.diff(values) > 0).all()
         assert term_value(CASE_STUDY, term) in values
-        assert bool(values[0] == 0) is not term.is_probability
+        assert bool(values[0] == 0) is (term is not Term.DETECTION)
     detection = default_values(CASE_STUDY, Term.DETECTION)
     assert 0 < detection[0] < 0.0011
     assert 0.09 < detection[-1] < 0.1

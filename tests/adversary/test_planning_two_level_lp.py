@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tasks.adversary import fmdp
-from tasks.adversary.group_sizes import SizeBelief, known_size, truncated_binomial
+from tasks.adversary.group_sizes import known_size, truncated_binomial
 from tasks.adversary.planning.enumerated import START, enumerate_process, linked, reidentification, value_iteration
 from tasks.adversary.planning.two_level_lp import Program, TwoLevelLP, top_program
 from tasks.core.errors import StageFailed
 from tests.reference.plain_lp import plain_program, plain_value
 from tests.support.adversary_profiles import CASE_STUDY, RISING, profiles
+from tests.support.beliefs import belief_of
 from tests.support.examples import examples
 
 
@@ -40,7 +41,7 @@ def test_values_of_the_case_study(profile, size, value):
     actual=st.integers(1, 10),
 )
 def test_three_solvers_agree(profile, weights, actual):
-    belief = SizeBelief.of({size: weight / sum(weights) for size, weight in enumerate(weights)})
+    belief = belief_of({size: weight / sum(weights) for size, weight in enumerate(weights)})
     plan = value_iteration(enumerate_process(profile, belief, [actual]))
     program = TwoLevelLP(profile)
     solution = fmdp.solve(profile, 10)
@@ -81,16 +82,16 @@ def test_detection_next_to_0_with_a_fine_beyond_measure_still_counts():
 
 def test_clusters_are_solved_once():
     program = TwoLevelLP(CASE_STUDY)
-    program.value(SizeBelief.of({2: 0.5, 3: 0.5}))
+    program.value(belief_of({2: 0.5, 3: 0.5}))
     assert program.clusters_solved == 2
-    program.value(SizeBelief.of({3: 0.5, 2: 0.5}))
-    program.value(SizeBelief.of({2: 0.25, 3: 0.25, 4: 0.5}))
+    program.value(belief_of({3: 0.5, 2: 0.5}))
+    program.value(belief_of({2: 0.25, 3: 0.25, 4: 0.5}))
     assert program.clusters_solved == 3
 
 
 def test_sizes_past_the_first_worthless_one_are_not_solved():
     program = TwoLevelLP(CASE_STUDY)
-    assert program.value(SizeBelief.of(dict.fromkeys(range(40, 81), 1 / 41))) == 0
+    assert program.value(belief_of(dict.fromkeys(range(40, 81), 1 / 41))) == 0
     solved = program.clusters_solved
     assert program.start_value(53) > 0
     assert program.start_value(54) == 0
@@ -109,15 +110,15 @@ def test_an_empty_group_is_worth_nothing_but_prunes_nothing():
     program = TwoLevelLP(CASE_STUDY)
     assert program.start_value(0) == 0
     assert program.start_value(1) == pytest.approx(4435.54, abs=0.005)
-    assert program.value(SizeBelief.of({0: 0.5, 1: 0.5})) == pytest.approx(0.5 * (3492.79 + 100) - 100, abs=0.005)
-    assert plain_value(CASE_STUDY, SizeBelief.of({0: 0.5, 1: 0.5})) == pytest.approx(
-        program.value(SizeBelief.of({0: 0.5, 1: 0.5})), abs=1e-8
+    assert program.value(belief_of({0: 0.5, 1: 0.5})) == pytest.approx(0.5 * (3492.79 + 100) - 100, abs=0.005)
+    assert plain_value(CASE_STUDY, belief_of({0: 0.5, 1: 0.5})) == pytest.approx(
+        program.value(belief_of({0: 0.5, 1: 0.5})), abs=1e-8
     )
     assert program.reidentification_probability(known_size(1), 0) == 0
 
 
 def test_size_of_the_two_programs():
-    belief = SizeBelief.of(dict.fromkeys(range(11, 31), 1 / 20))
+    belief = belief_of(dict.fromkeys(range(11, 31), 1 / 20))
     top = top_program(CASE_STUDY, belief, np.zeros(20))
     plain = plain_program(CASE_STUDY, belief)
     assert len(top.bounds) == 1 + 20

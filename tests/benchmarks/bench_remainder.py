@@ -70,7 +70,7 @@ def _figures(name: str, table: CountIndex, method: Method, *, rival: bool = Fals
     return [
         Row(figure=f"{figure}: payoff a person", ours=made.division.payoff / people, peer=peer),
         Row(figure=f"{figure}: payoff a record", ours=problem.payoffs.benefit * kept),
-        Row(figure=f"{figure}: gap, share of the bound", ours=made.division.gap),
+        Row(figure=f"{figure}: gap, share of the bound", ours=1 - made.division.payoff / made.division.upper_bound),
         Row(figure=f"{figure}: least class", ours=int(made.effective.min())),
         Row(figure=f"{figure}: search", ours=seconds, unit="s"),
     ]

@@ -95,9 +95,7 @@ def count(request: Path, tree: ProcessTree) -> dict[str, Any]:
     watch.lap("generalized")
     policy = asked.policy
     kept = released_tuples(table, generalization, policy.generalization.minimum_class_size)
-    residual, transparent = residual_risk(
-        table, generalization, kept, payoffs_of(recipient), policy.risk_threshold, small_cell=policy.small_cell
-    )
+    residual, transparent = residual_risk(table, generalization, kept, payoffs_of(recipient), policy)
     place = population.find(data.keys)
     people = np.where(place >= 0, population.counts[place], 0)
     initial = risk_view(data.counts, people, data.counts, policy.risk_threshold, policy.small_cell)

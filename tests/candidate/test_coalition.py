@@ -17,6 +17,7 @@ from tasks.assessments.combined.assessment import combined_by_coalition, release
 from tasks.assessments.identity.score import Score, score
 from tasks.assessments.identity.uncertain.verdict import uncertainty
 from tasks.assessments.sequential.assessment import beliefs, gate_figures, sequential_by_coalition
+from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import (
     PooledCopy,
     coalitions_of,
@@ -228,7 +229,8 @@ def test_draws_of_uncertain_terms_are_judged_of_coalitions(tmp_path: Path) -> No
     made = Made(tmp_path, *colluding("basic-partition"), uncertain)
     table, copy, insurer = made.table, made.copy(1), made.request.recipients[1]
     kept = released_tuples(table, copy, 1)
-    found = uncertainty(table, made.request, insurer, copy, kept, np.random.default_rng(1))
+    one = Candidate(made.request, insurer, made.prepared, table, copy, already_released=kept)
+    found = uncertainty(one, np.random.default_rng(1))
     assert found is not None
     told = {figure.measure: figure.declared for figure in found.figures}
     coalitions = coalitions_of(table, copy, kept, made.request, insurer)

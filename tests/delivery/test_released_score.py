@@ -178,8 +178,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
         release.generalization,
         release.kept,
         payoffs,
-        policy.risk_threshold,
-        small_cell=policy.small_cell,
+        policy,
     )
     sequential = plan(release.table, release.generalization, release.kept, derived, external).residual
     rows = int(release.kept[release.prepared.tuple_of_record].sum())
@@ -241,8 +240,7 @@ def test_a_register_is_counted_again(tmp_path: Path) -> None:
         release.generalization,
         release.kept,
         payoffs_of(recipient),
-        policy.risk_threshold,
-        small_cell=policy.small_cell,
+        policy,
     )
     recorded = flat_figures(residual, transparent, fact.residual, release.recorded, 6, **release.counted)
     assert rescored_gate(recorded, release.measured).passed

@@ -113,11 +113,11 @@ def test_the_outcome_names_what_proves_the_bound(monkeypatch: pytest.MonkeyPatch
     made = generalize(table, Method.NO_ATTACK_REMAINDER, adult.PAYOFFS, weights).division
     assert made is not None
     assert made.bound_by is BoundBy.PRICES
-    assert 0 < made.gap < 0.09
+    assert 0 < 1 - made.payoff / made.upper_bound < 0.09
     monkeypatch.setattr(prices, "_SEARCHED", 0)
     table = adult_eight.table(0.0001, records=200, memory_limit=2**20)
     simple = generalize(table, Method.NO_ATTACK_REMAINDER, adult.PAYOFFS, weights).division
     assert simple is not None
     assert simple.bound_by is BoundBy.BEST_CELLS
     assert simple.payoff == made.payoff
-    assert simple.gap > 0.25
+    assert 1 - simple.payoff / simple.upper_bound > 0.25

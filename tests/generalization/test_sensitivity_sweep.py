@@ -45,7 +45,6 @@ def check_means(problem: Problem, data: Tuples, nodes: NDArray[np.intp], got: Ga
     assert got.adversary(terms)[point] == pytest.approx(data.counts @ payoffs.adversary(people) / total, abs=1e-8)
     assert got.attacked[point] == pytest.approx(data.counts @ payoffs.attacked(people) / total)
     assert got.intensity[point] == pytest.approx(data.counts @ problem.lattice.intensity(levels) / total)
-    assert got.specific[point] == pytest.approx(data.counts[(levels == 0).all(axis=1)].sum() / total)
     assert got.kept[point] == pytest.approx(data.counts @ value / total / payoffs.benefit)
 
 
@@ -122,7 +121,6 @@ def test_worked_by_hand(pair_world: World) -> None:
     np.testing.assert_allclose(means.adversary(terms), [10, 5, 0, 0], atol=1e-9)
     np.testing.assert_array_equal(means.attacked, [1, 1, 0, 0])
     np.testing.assert_allclose(means.intensity, [1 / 3, 0, 0, 2 / 3], atol=1e-12)
-    np.testing.assert_array_equal(means.specific, [0, 1, 1, 0])
 
 
 def test_adult_at_random_stakes() -> None:
@@ -176,4 +174,4 @@ def test_suppressed_records_keep_nothing_and_are_not_attacked() -> None:
     file = fixed_file(np.array([2, 8]), np.array([0.5, 1.0]), np.array([0.25, 0.0]), np.array([4, 4]), 16)
     means = file.means(points_of([Payoffs(benefit=8, loss=4, gain=4, cost=1)]))
     assert (means.kept[0], means.attacked[0], means.reidentified[0]) == (0.375, 0.25, 0.125)
-    assert (means.intensity[0], means.specific[0]) == (0.5625, 0.25)
+    assert means.intensity[0] == 0.5625

@@ -43,12 +43,7 @@ class Term(StrEnum):
     EXPLOIT_COST = "exploit_cost"
     PENALTY = "penalty"
     DETECTION = "detection"
-    """Probability that the first exploit is detected; the slope is unchanged."""
-
-    @property
-    def is_probability(self) -> bool:
-        """Whether the term is between 0 and 1, both included, instead of an amount of money."""
-        return self is Term.DETECTION
+    """Probability that the first exploit is detected; the slope is unchanged. The others are amounts of money."""
 
 
 class Trait(StrEnum):
@@ -70,12 +65,9 @@ _TRAITS: dict[Trait, Floats] = {
 
 def with_term(profile: AdversaryProfile, term: Term | Trait, value: float) -> AdversaryProfile:
     """The profile with one term set; raises ``ParameterError`` if the value is not in the term's range."""
-    if isinstance(term, Trait):
-        trait: dict[str, Any] = {term.value: int(value) if term is Trait.MAX_PENALTIES else value}
-        return replace(profile, **trait)
-    if not term.is_probability:
-        money: dict[str, Any] = {term.value: value}
-        return replace(profile, **money)
+    if term is not Term.DETECTION:
+        changed: dict[str, Any] = {term.value: int(value) if term is Trait.MAX_PENALTIES else value}
+        return replace(profile, **changed)
     if not 0 <= value <= 1:
         raise ParameterError(
             "a term of the adversary is outside its range",
@@ -143,7 +135,7 @@ def sufficient_value(profile: AdversaryProfile, term: Term, largest: int) -> flo
     An exploit that costs the whole gain, or whose expected penalty is the whole gain, never pays. Where the first
     exploits are never detected, later ones are past the same bound and only the free ones are left.
     """
-    if term.is_probability:
+    if term is Term.DETECTION:
         return 1.0
     if term is Term.EXPLOIT_COST:
         return float(profile.gain)
@@ -198,11 +190,9 @@ def sensitivity(
     tried = default_values(profile, term) if values is None else np.asarray(values, dtype=np.float64).reshape(-1)
     sizes = np.arange(1, checked_people(largest_size, "largest_size", _LARGEST) + 1)
     changed = [with_term(profile, term, float(value)) for value in tried]
-    if term is Term.ACCESS_COST:
-        # What a record is worth once access is paid does not depend on what access costs.
-        worth = [linked_values(profile, sizes)] * len(changed)
-    else:
-        worth = [linked_values(one, sizes) for one in changed]
+    # What a record is worth once access is paid does not depend on what access costs.
+    own = linked_values(profile, sizes) if term is Term.ACCESS_COST else None
+    worth = [linked_values(one, sizes) if own is None else own for one in changed]
     return Sensitivity(
         values=tried,
         known=tuple(_threshold(access_pays(one, linked)) for one, linked in zip(changed, worth, strict=True)),
@@ -220,7 +210,7 @@ def default_values(profile: AdversaryProfile, term: Term | Trait) -> Floats:
     own = term_value(profile, term)
     if isinstance(term, Trait):
         return np.unique(np.append(_TRAITS[term].round(4), [own] if np.isfinite(own) else []))
-    if term.is_probability:
+    if term is Term.DETECTION:
         centre = own if 0 < own < 1 else _ORDINARY_RATE
         odds = _around(centre / (1.0 - centre))
         values = np.sort(np.append(np.delete(odds / (1.0 + odds), _POINTS - 1), centre))

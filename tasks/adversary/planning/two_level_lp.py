@@ -31,20 +31,9 @@ class Program:
     """A Markov decision process as a linear program: least Σ V subject to one condition a state and action.
 
     *terminate* gives V(x) ≥ R(x, terminate), a bound; every other action a row,
-    V(x) − γ Σ P(x' | x, a) V(x') ≥ R(x, a) = R(x, terminate) − C_a. Money is in units of the gain.
-
-    Attributes
-    ----------
-    bounds
-        Array of shape (n_states,).
-    origin
-        Array of shape (n_rows,): the state in which each row's action is taken.
-    follow
-        Array of shape (n_rows, n_states): where it leads.
-    costs
-        Array of shape (n_rows,): C_a.
-    discount
-        γ.
+    V(x) − γ Σ P(x' | x, a) V(x') ≥ R(x, a) = R(x, terminate) − C_a. Money is in units of the gain. ``bounds`` has shape
+    (n_states,); of each row ``origin`` is the state in which its action is taken, ``follow``, (n_rows, n_states), where
+    it leads, and ``costs`` is C_a. ``discount`` is γ.
     """
 
     bounds: Floats

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.classes import fold_columns
+from tasks.generalization.kanonymity.classes import ascending, fold_columns
 
 _CONCENTRATIONS = (0.1, 1.0, 10.0)
 EVIDENCE = float(np.log(1e6))
@@ -72,7 +72,8 @@ def dependence(given: Codes, column: Codes, least: float = 0.0) -> Dependence:
     nats = float(-(shares[held] * np.log(shares[held])).sum())
     if nats <= 0:
         return NOTHING_TOLD
-    cell_class, cell_value, counts = _cells(given, column, n_classes, n_values)
+    cells, _, counts = ascending(given.astype(np.int64) * n_values + column, n_classes * n_values)
+    cell_class, cell_value = np.divmod(cells, n_values)
     # The likelihood at its maximum, n times the mutual information, is above every gain.
     most = float((counts * np.log(counts / (sizes[cell_class] * shares[cell_value]))).sum())
     if most < max(EVIDENCE, least * repeated * nats):
@@ -84,20 +85,6 @@ def dependence(given: Codes, column: Codes, least: float = 0.0) -> Dependence:
     certain = (counts >= NEARLY_CERTAIN * sizes[cell_class]) & (shares[cell_value] <= EXPECTED)
     told = sizes[cell_class[certain & (of_class[cell_class] >= EVIDENCE)]].sum() / records
     return Dependence(float(min(max(share, 0.0), 1.0)), float(told))
-
-
-def _cells(
-    given: Codes, column: Codes, n_classes: int, n_values: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Class, value and records of each pair that occurs."""
-    packed = given.astype(np.int64) * n_values + column
-    if n_classes * n_values <= 4 * len(packed):
-        counts = np.bincount(packed, minlength=n_classes * n_values)
-        numbers = np.flatnonzero(counts)
-        counts = counts[numbers]
-    else:
-        numbers, counts = np.unique(packed, return_counts=True)
-    return numbers // n_values, numbers % n_values, counts.astype(np.int64)
 
 
 def _gains(

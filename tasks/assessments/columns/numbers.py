@@ -65,8 +65,7 @@ def grouped(codes: Codes, numbers: Numbers, size: int) -> Codes:
     group[order] = (np.cumsum(counts[order]) - counts[order]) // size
     absent = np.isnan(numbers)
     group[absent] = group[~absent].max(initial=-1) + 1
-    found: Codes = group[codes]
-    return found
+    return np.asarray(group[codes])
 
 
 def adding_up(
@@ -101,8 +100,7 @@ def _nearly_constant(values: Numbers) -> NDArray[np.bool_]:
     ordered, stated = np.sort(values, axis=0), (~np.isnan(values)).sum(axis=0)
     last = np.arange(len(values))[:, None] + np.ceil(_SCREEN * stated).astype(np.int64) - 1
     width = np.take_along_axis(ordered, np.minimum(last, len(values) - 1), axis=0) - ordered
-    found: NDArray[np.bool_] = ((width <= _WINDOW) & (last < stated)).any(axis=0)
-    return found
+    return np.asarray(((width <= _WINDOW) & (last < stated)).any(axis=0))
 
 
 def _window_share(values: Numbers) -> float:

@@ -107,12 +107,7 @@ def occurs_firmly(given: Counts, counts: Counts) -> Flags:
 
     Where more, all but the share up to which a value counts as told; values as frequent as one of these are among them.
 
-    Parameters
-    ----------
-    given : array of shape (n_pairs,)
-        Given value of each pair of values that occurs, ascending.
-    counts : array of shape (n_pairs,)
-        Records of each pair.
+    ``given`` has the given value of each pair of values that occurs, ascending, ``counts`` the records of each.
 
     Examples
     --------
@@ -128,8 +123,7 @@ def occurs_firmly(given: Counts, counts: Counts) -> Flags:
     needed = before < np.maximum(sizes - stray, 1)
     least = np.full(int(given.max(initial=0)) + 1, counts.max(initial=0))
     np.minimum.at(least, given, np.where(needed, counts[order], counts.max(initial=0)))
-    found: Flags = counts >= least[given]
-    return found
+    return np.asarray(counts >= least[given])
 
 
 def _figures(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.combined.disclosure import MeanContributions, contributions, known_sets, mean_contributions
-from tasks.assessments.combined.expected import expected_disclosure, highest_expected
+from tasks.assessments.combined.expected import counted_names, expected_disclosure, highest_expected
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
 from tasks.assessments.combined.known_sets import Floats, KnownSet
 from tasks.candidate.candidate import Candidate
@@ -62,21 +62,13 @@ class RecordScore:
 
     def document(self) -> dict[str, object]:
         """As JSON; the row counted from 1."""
-        parts = {
-            name: part and part.model_dump()
-            for name, part in (("known", self.known_set), ("sensitive", self.attribute))
-        }
-        return {"row": self.row + 1, "rank": self.rank, "score": self.score, **parts}
+        known, sensitive = (part and part.model_dump() for part in (self.known_set, self.attribute))
+        return {"row": self.row + 1, "rank": self.rank, "score": self.score, "known": known, "sensitive": sensitive}
 
 
 def scored_names(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
     """Attributes that are counted or weighed, in the order of the request."""
-    quasi, chances, columns = set(request.quasi_identifiers), known_probabilities(request), prepared.columns
-    return tuple(
-        name
-        for name in request.outbound
-        if name in quasi or (name in columns and (chances[name] > 0 or columns[name].weights.any()))
-    )
+    return counted_names(request, prepared, known_probabilities(request))
 
 
 def collected_table(request: ReleaseRequest, prepared: Prepared) -> ScoreTable:
@@ -89,19 +81,9 @@ def released_table(
 ) -> ScoreTable:
     """The records as released: an adversary counts the generalized values; suppressed records are absent.
 
-    Parameters
-    ----------
-    kept : array of shape (n_tuples,)
-        Whether a tuple's records are released.
+    ``kept``, of shape (n_tuples,), says whether a tuple's records are released.
     """
     return _score_table(request, prepared, generalization.cells, np.flatnonzero(kept[prepared.tuple_of_record]))
-
-
-def pooled_table(
-    request: ReleaseRequest, prepared: Prepared, coalition: Coalition, kept: NDArray[np.bool_]
-) -> ScoreTable:
-    """The records as a coalition sees them: of each attribute the least general group among its copies."""
-    return released_table(request, prepared, replace(coalition.copy, cells=coalition.cells), kept)
 
 
 def _score_table(request: ReleaseRequest, prepared: Prepared, cells: Codes, rows: NDArray[np.intp]) -> ScoreTable:
@@ -159,10 +141,13 @@ def combine(
 def combined_by_coalition(
     request: ReleaseRequest, prepared: Prepared, coalitions: Iterable[Coalition], kept: NDArray[np.bool_]
 ) -> tuple[dict[Measure, float], ...]:
-    """Gate figures of the records as each coalition sees them; parameters and errors as of ``combine``."""
-    policy = request.policy.combined
-    found = (scores(pooled_table(request, prepared, one, kept), policy) for one in coalitions)
-    return tuple(gate_figures(score_figure(risks, policy)) for risks in found)
+    """Gate figures of the records as each coalition sees them: of each attribute the least general group of its copies.
+
+    Parameters and errors are as of ``combine``.
+    """
+    policy, seen = request.policy.combined, (replace(one.copy, cells=one.cells) for one in coalitions)
+    tables = (released_table(request, prepared, one, kept) for one in seen)
+    return tuple(gate_figures(score_figure(scores(one, policy), policy)) for one in tables)
 
 
 def riskiest(
@@ -298,12 +283,9 @@ class CombinedAssessment(Assessment[CombinedFact]):
 
 def record_scores(candidate: Candidate, coalition: Coalition | None = None) -> Floats:
     """Score of each released record, in the copy alone or as a coalition sees it."""
-    request, prepared, released = candidate.request, candidate.as_masked, candidate.released
-    if coalition is None:
-        seen = released_table(request, prepared, candidate.generalization, released)
-    else:
-        seen = pooled_table(request, prepared, coalition, released)
-    return scores(seen, request.policy.combined)
+    made = candidate.generalization if coalition is None else replace(coalition.copy, cells=coalition.cells)
+    table = released_table(candidate.request, candidate.as_masked, made, candidate.released)
+    return scores(table, candidate.request.policy.combined)
 
 
 def _worst(candidate: Candidate, alone: ScoreFigure, expected: float | None = None) -> dict[Measure, float]:

@@ -170,17 +170,16 @@ def _solved(problem: "_Problem", factor: float) -> MeanContributions:
     for place in certain:
         alike = alike.known(place)
     tree = KnownSetTree(weights, {place: widths[place] for place in knowable - certain})
-    risks, by_attribute = np.empty(len(table)), dict.fromkeys(problem.sensitive, 0.0)
-    for part, rows in alike.parts():
-        secrets = {place: own[part.columns[place]] for place, own in problem.sensitive.items() if place not in certain}
-        tuples = replace(part, secrets=secrets, alone=dict.fromkeys(secrets, 0.0)).merged(knowable)
-        folded, tuple_of = tuples.folded(knowable - certain)
-        found = tree.found(folded)
-        risks[rows] = sum(
-            (tuples.secrets[place] * chances[tuple_of] for place, chances in found.items()), np.zeros(len(part.groups))
-        )
-        for place, secret in secrets.items():
-            by_attribute[place] += share * product(secret, found[place if place in knowable else UNKNOWN][tuple_of])
+    secrets = {place: own[alike.columns[place]] for place, own in problem.sensitive.items() if place not in certain}
+    tuples = replace(alike, secrets=secrets, alone=dict.fromkeys(secrets, 0.0)).merged(knowable)
+    folded, tuple_of = tuples.folded(knowable - certain)
+    found = tree.found(folded)
+    risks = sum(
+        (tuples.secrets[place] * chances[tuple_of] for place, chances in found.items()), np.zeros(len(alike.groups))
+    )
+    by_attribute = dict.fromkeys(problem.sensitive, 0.0)
+    for place, secret in secrets.items():
+        by_attribute[place] = share * product(secret, found[place if place in knowable else UNKNOWN][tuple_of])
     by_set = {tuple(sorted(certain.union(known))): share * part for known, part in tree.parts.items()}
     mean, left_out = sum(by_attribute.values()), factor * _left_out(problem)
     return MeanContributions(mean, _ranked(by_set), _ranked(by_attribute), factor * risks, left_out)

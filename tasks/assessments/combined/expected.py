@@ -5,7 +5,7 @@ quasi-identifier is known, and any other column with a small probability: nobody
 in the sense of the informed recipient's: where exactly the quasi-identifiers are known, it is the same, 1/n_T.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from tasks.assessments.combined.disclosure import mean_contributions
 from tasks.assessments.combined.known_sets import Floats
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
-from tasks.microdata.coded import coded_rows, known_probabilities, presumed_columns, value_weights
+from tasks.microdata.coded import Prepared, coded_rows, known_probabilities, presumed_columns, value_weights
 from tasks.request.model import ReleaseRequest, SensitivityWeights
 
 PRESUMED = 0.1
@@ -33,15 +33,9 @@ def presumed_probabilities(candidate: Candidate) -> dict[str, float]:
 def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None) -> Floats:
     """Expected share of each released record's sensitive weight that is learned, shape (n_records,); 0 without any.
 
-    Raises
-    ------
-    ParameterError
-        If more sets of columns may be known than can be counted.
-
-    Notes
-    -----
     The exclusive form of Orooji & Knapp's D over ΣW·W of the record, times the share in the file of the people whom its
-    cell could be. Sets that are not counted are bounded (``mean_contributions``): the figure is an upper bound.
+    cell could be. Sets that are not counted are bounded (``mean_contributions``): the figure is an upper bound. Raises
+    ParameterError if more sets of columns may be known than can be counted.
     """
     request, prepared, names = candidate.request, candidate.as_masked, expected_names(candidate)
     cells = candidate.generalization.cells if coalition is None else coalition.cells
@@ -51,15 +45,19 @@ def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None
     return expected_of_rows(candidate, codes, weights, candidate.presence(seen.effective, coalition))
 
 
-def expected_names(candidate: Candidate) -> list[str]:
+def expected_names(candidate: Candidate) -> tuple[str, ...]:
     """Columns that may be known or are sensitive, in the order of the request."""
-    request, columns, chances = candidate.request, candidate.prepared.columns, presumed_probabilities(candidate)
-    quasi = request.quasi_identifiers
-    return [
+    return counted_names(candidate.request, candidate.prepared, presumed_probabilities(candidate))
+
+
+def counted_names(request: ReleaseRequest, prepared: Prepared, chances: Mapping[str, float]) -> tuple[str, ...]:
+    """Columns that are known with some of these probabilities or are sensitive, in the order of the request."""
+    quasi, columns = set(request.quasi_identifiers), prepared.columns
+    return tuple(
         name
         for name in request.outbound
         if name in quasi or (name in columns and (chances[name] > 0 or columns[name].weights.any()))
-    ]
+    )
 
 
 def events_weights(request: ReleaseRequest) -> list[float]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.core.errors import ParameterError
+from tasks.generalization.kanonymity.classes import ascending
 
 KnownSet = tuple[int, ...]
 MAXIMUM_KNOWN_SETS = 2**20
@@ -93,19 +93,10 @@ def known_sets(probabilities: ArrayLike, epsilon: float | None = None) -> tuple[
 
 
 def weights_of(sets: Sequence[KnownSet], probabilities: NDArray[np.float64], *, exclusive: bool) -> list[float]:
-    """Weight of each known set in the risk.
+    """Weight of each known set in the risk, by the probability that each attribute is known, shape (n_attributes,).
 
-    Parameters
-    ----------
-    sets : sequence of tuple of int
-    probabilities : array of shape (n_attributes,)
-    exclusive : bool
-        False for PK(KS) (eq. 3); True for the probability that these attributes and no others are known,
-        PK(KS)·Π_{A ∉ KS} (1 − PK(A)), which over all sets adds up to 1.
-
-    Returns
-    -------
-    list of float
+    PK(KS) (eq. 3) or, if ``exclusive``, the probability that these attributes and no others are known,
+    PK(KS)·Π_{A ∉ KS} (1 − PK(A)), which over all sets adds up to 1.
     """
     chances = probabilities.tolist()
     if not exclusive:
@@ -132,12 +123,8 @@ Numbers = NDArray[np.integer]
 
 _SPREAD, _FEW_GROUPS = 4, 4096
 """Groups are numbered afresh where their numbers are more than so many for each tuple, unless they are so few."""
-_DENSE = 16
-"""Numbers for each tuple up to which those present are marked; more are hashed."""
 _WORTH = 0.9
 """Share of the tuples that must remain at most for them to be folded, or those that are alone to be left out."""
-_PART = 2**17
-"""Tuples that are counted at a time where groups allow it: so many stay in a processor's cache."""
 UNKNOWN = -1
 """Place of all sensitive attributes together that no set from here on knows."""
 
@@ -178,33 +165,6 @@ class Tuples:
         secrets[UNKNOWN] = sum((self.secrets[place] for place in others[1:]), self.secrets[others[0]])
         alone[UNKNOWN] = sum(self.alone[place] for place in others)
         return replace(self, secrets=secrets, alone=alone)
-
-    def parts(self) -> "Iterator[tuple[Tuples, NDArray[np.intp] | slice]]":
-        """Parts of about ``_PART`` tuples that share no group with another part, and the places of their tuples."""
-        last = np.cumsum(np.bincount(self.groups, minlength=self.n_groups)) - 1 if len(self.groups) > _PART else None
-        if last is None or last[0] == last[-1]:
-            yield self, slice(None)
-            return
-        part_of_group = (last // _PART).astype(np.uint16 if len(self.groups) < 2**16 * _PART else np.int64)
-        part_of = part_of_group[self.groups]
-        order, alone = np.argsort(part_of, kind="stable"), self.alone
-        for rows in np.split(order, np.flatnonzero(np.diff(part_of[order])) + 1):
-            groups = self.groups[rows]
-            first = groups.min()
-            groups -= first
-            yield (
-                Tuples(
-                    self.counts[rows],
-                    groups,
-                    int(groups.max()) + 1,
-                    {place: column[rows] for place, column in self.columns.items()},
-                    self.widths,
-                    {place: secret[rows] for place, secret in self.secrets.items()},
-                    alone,
-                ),
-                rows,
-            )
-            alone = dict.fromkeys(alone, 0.0)
 
     def numbered(self, sizes: Floats) -> "Tuples":
         """The tuples with groups numbered without gaps where most of the numbers have no record."""
@@ -257,8 +217,7 @@ class KnownSetTree:
     """Known sets as a tree, in which every set adds an attribute of fewer values to its parent.
 
     Tuples are grouped by one attribute after the other. One that is alone in its group is alone in every larger set,
-    and left out there; attributes that no further set knows are folded away. So tuples become fewer and fewer. No set
-    below a set sees across its groups, so that many tuples are counted in parts.
+    and left out there; attributes that no further set knows are folded away. So tuples become fewer and fewer.
     """
 
     def __init__(self, weights: Mapping[KnownSet, float], widths: Mapping[int, int]) -> None:
@@ -284,37 +243,25 @@ class KnownSetTree:
         Secrets may share an array.
         """
         inner = tuples.merged(self._reachable(known))
-        found = {place: np.empty(0) for place in inner.secrets}
-        for part, rows in inner.parts():
-            for place, own in self._found(part, known).items():
-                if isinstance(rows, slice):
-                    found[place] = own
-                    continue
-                if not len(found[place]):
-                    found[place] = np.empty(len(inner.groups))
-                found[place][rows] = own
-        return _each(found, inner, tuples)
-
-    def _found(self, tuples: Tuples, known: KnownSet) -> dict[int, Floats]:
-        sizes = totals(tuples.groups, tuples.counts, tuples.n_groups)
-        matching = sizes[tuples.groups]
+        sizes = totals(inner.groups, inner.counts, inner.n_groups)
+        matching = sizes[inner.groups]
         chances, weight = 1.0 / matching, self._weights[known]
-        learned = (product(secret, chances) + tuples.alone[place] for place, secret in tuples.secrets.items())
+        learned = (product(secret, chances) + inner.alone[place] for place, secret in inner.secrets.items())
         self.parts[tuple(sorted(known))] += weight * sum(learned)
         if not self._children[known]:
             chances *= weight
-            return dict.fromkeys(tuples.secrets, chances)
-        found = {place: np.multiply(chances, weight) for place in tuples.secrets}
-        inner, alone = tuples.numbered(sizes), matching == tuples.counts
+            return _each(dict.fromkeys(inner.secrets, chances), inner, tuples)
+        found = {place: np.multiply(chances, weight) for place in inner.secrets}
+        several, alone = inner.numbered(sizes), matching == inner.counts
         left: NDArray[np.intp] | slice = slice(None)
         if np.count_nonzero(alone) > (1 - _WORTH) * len(alone):
-            inner, left = inner.several(alone, self._reachable(known))
+            several, left = several.several(alone, self._reachable(known))
             chances *= alone
             for place in found:
                 found[place] += self._below[known][place] * chances
-        for place, more in self._found_below(inner, self._children[known]).items():
+        for place, more in self._found_below(several, self._children[known]).items():
             found[place][left] += more
-        return found
+        return _each(found, inner, tuples)
 
     def _reachable(self, known: KnownSet) -> set[int]:
         """Attributes that sets below one know besides."""
@@ -351,15 +298,8 @@ def _refined(groups: Numbers, n_groups: int, column: Numbers, width: int) -> tup
 
 def _numbered(groups: Numbers, n_groups: int) -> tuple[Numbers, Numbers]:
     """Groups numbered from 0 without gaps, and the number that each had."""
-    if n_groups > _DENSE * len(groups):
-        codes, found = pd.factorize(groups)
-        return codes, np.asarray(found)
-    present = np.zeros(n_groups, dtype=np.bool_)
-    present[groups] = True
-    distinct = np.flatnonzero(present)
-    numbers = np.empty(n_groups, dtype=np.int32)
-    numbers[distinct] = np.arange(len(distinct), dtype=np.int32)
-    return numbers[groups], distinct
+    distinct, place, _ = ascending(groups, n_groups)
+    return place.astype(np.int32), distinct
 
 
 def totals(numbers: Numbers, values: Floats, least: int = 0) -> Floats:

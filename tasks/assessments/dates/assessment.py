@@ -87,10 +87,8 @@ class DatesAssessment(Assessment[DatesFact]):
             people=histories.people,
             dates=len(histories.persons),
             uncounted=matches["by_dates"].uncounted,
-            with_class=found["with_class"],
-            by_dates=found["by_dates"],
-            whole=found["whole"],
             offset=offset,
+            **found,
         )
         return Finding(
             fact,
@@ -104,17 +102,6 @@ class DatesAssessment(Assessment[DatesFact]):
 
 
 def _without_dates(people: int, known: int) -> DatesFact:
-    none = FoundFact(share=0.0, alone=0)
-    return DatesFact(
-        shifted=(),
-        relative=(),
-        index=None,
-        known=known,
-        people=people,
-        dates=0,
-        uncounted=0,
-        with_class=none,
-        by_dates=none,
-        whole=none,
-        offset=None,
-    )
+    found = dict.fromkeys(("with_class", "by_dates", "whole"), FoundFact(share=0.0, alone=0))
+    told = {"shifted": (), "relative": (), "index": None, "offset": None, "dates": 0, "uncounted": 0}
+    return DatesFact.model_validate({"known": known, "people": people, **told, **found})

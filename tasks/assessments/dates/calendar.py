@@ -52,29 +52,22 @@ def offset_knowledge(histories: Histories) -> OffsetKnowledge:
     """Weigh the offsets of the people of a file whose dates are shifted."""
     days, reach = histories.known, histories.reach
     offsets = np.arange(-reach, reach + 1)
-    by_residue = np.zeros((len(offsets), WEEK))
-    by_residue[np.arange(len(offsets)), offsets % WEEK] = 1.0
-    uniform = np.full(len(offsets), 1 / len(offsets))
-    people = np.unique(
-        np.linspace(0, histories.people - 1, min(histories.people, max(1, _MOST_CELLS // len(offsets)))).astype(int)
-    )
+    by_residue, uniform = np.eye(WEEK)[offsets % WEEK], np.full(len(offsets), 1 / len(offsets))
+    most = min(histories.people, max(1, _MOST_CELLS // len(offsets)))
+    people = np.unique(np.linspace(0, histories.people - 1, most).astype(int))
     place = np.full(histories.people, -1)
     place[people] = np.arange(len(people))
     chosen = place[histories.persons] >= 0
     person, kind, released = place[histories.persons[chosen]], histories.columns[chosen], histories.released[chosen]
-    low, weekly, daily = int(min(days.min(initial=0), released.min(initial=0))) - reach, [], []
+    low = int(min(days.min(initial=0), released.min(initial=0))) - reach
     span = int(max(days.max(initial=0), released.max(initial=0))) + reach - low + 1
-    closed = 0
-    for number in range(histories.kinds):
-        week, day, found = _calendar(days[histories.columns == number] - low, low, span)
-        weekly.append(week)
-        daily.append(day)
-        closed += found
-    likelihoods = [np.empty((len(people), len(offsets))) for _ in range(2)]
+    of_columns = (days[histories.columns == number] - low for number in range(histories.kinds))
+    *tables, closed = zip(*(_calendar(of_column, low, span) for of_column in of_columns), strict=True)
+    likelihoods = np.empty((2, len(people), len(offsets)))
     for at, offset in enumerate(offsets):
-        for table, found_likelihoods in zip((np.array(weekly), np.array(daily)), likelihoods, strict=True):
+        for table, found in zip(map(np.array, tables), likelihoods, strict=True):
             logs = table[kind, released - offset - low]
-            found_likelihoods[:, at] = np.bincount(person, weights=logs, minlength=len(people))
+            found[:, at] = np.bincount(person, weights=logs, minlength=len(people))
     by_week, whole = map(_posterior, likelihoods)
     residues, prior = by_week @ by_residue, uniform @ by_residue
     return OffsetKnowledge(
@@ -83,7 +76,7 @@ def offset_knowledge(histories: Histories) -> OffsetKnowledge:
         bits=float((_entropy(uniform) - _entropy(whole)).mean()),
         weekday_guessed=float(residues.max(axis=1).mean()),
         weekday_bits=float((_entropy(prior) - _entropy(residues)).mean()),
-        closed_days=closed,
+        closed_days=sum(closed),
     )
 
 
@@ -102,8 +95,7 @@ def _calendar(days: Days, low: int, span: int) -> tuple[Floats, Floats, int]:
 
 
 def _logs(weights: Floats) -> Floats:
-    logs: Floats = np.log(weights / weights.sum(), where=weights > 0, out=np.full(len(weights), _NEVER))
-    return logs
+    return np.asarray(np.log(weights / weights.sum(), where=weights > 0, out=np.full(len(weights), _NEVER)))
 
 
 def _posterior(likelihoods: Floats) -> Floats:
@@ -117,5 +109,4 @@ def _posterior(likelihoods: Floats) -> Floats:
 def _entropy(shares: Floats) -> Floats:
     """Entropy of distributions along the last axis, bits."""
     logs = np.log2(shares, where=shares > 0, out=np.zeros_like(shares))
-    found: Floats = -(shares * logs).sum(axis=-1)
-    return found
+    return np.asarray(-(shares * logs).sum(axis=-1))

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.dates.histories import Histories
+from tasks.generalization.kanonymity.classes import number_rows
 
 Counts = NDArray[np.int64]
 _BLOCK = 2**22
@@ -135,8 +136,7 @@ def _step(histories: Histories, places: Counts, at: int, before: Counts | None =
     if at == 0:
         return column
     days = histories.known[places] - histories.known[places - 1 if before is None else before]
-    step: Counts = days * histories.kinds + column
-    return step
+    return np.asarray(days * histories.kinds + column)
 
 
 def _matching(histories: Histories, sets: _Sets) -> Counts:
@@ -183,11 +183,4 @@ def _in_order(signatures: Counts, persons: Counts, days: Counts) -> tuple[Counts
 
 def _joined(columns: list[Counts]) -> Counts:
     """One number for each combination of numbers from 0, equal for equal combinations."""
-    joined, span = columns[0].astype(np.int64), int(columns[0].max(initial=0)) + 1
-    for column in columns[1:]:
-        width = int(column.max(initial=0)) + 1
-        if span * width >= _LARGEST:
-            joined = np.unique(joined, return_inverse=True)[1].astype(np.int64)
-            span = int(joined.max(initial=0)) + 1
-        joined, span = joined * width + column, span * width
-    return joined
+    return number_rows(columns, [int(column.max(initial=0)) + 1 for column in columns], len(columns[0]))[0]

@@ -4,7 +4,7 @@ The recipient is taken to see which rows are of one person, and to know that a p
 match known rows are counted in the file, from below: no table of the population tells of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.attribute.assessment import class_table, informed_presence
-from tasks.assessments.events.disclosed import DisclosedEvents, disclosed_events
+from tasks.assessments.events.disclosed import disclosed_events
 from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.identity.score import risk_figures
 from tasks.assessments.sequential.assessment import gate_figures, judged_belief
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.class_values import Bools, Floats, OrderedValues, Ranks
+from tasks.candidate.class_values import Disclosed, Floats, OrderedValues, Ranks
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import groups
+from tasks.candidate.value_counts import JudgedClasses
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.known_rows import KnownEvents, event_numbers, known_events
 from tasks.generalization.sequential_follower import SequentialFollower
@@ -31,15 +32,11 @@ from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueTy
 
 
 @dataclass(frozen=True)
-class EventValues:
-    """Released persons by class, and the sensitive values of their rows."""
+class EventValues(JudgedClasses):
+    """Released persons by class, as records, and of the sensitive attributes the values of the rows of their tables."""
 
-    classes: Ranks
-    """Class of each person, from 0 without gaps; shape (n_persons,)."""
     persons: NDArray[np.int64]
     """Person of each row, shape (n_rows,)."""
-    columns: Mapping[str, OrderedValues]
-    """Of the sensitive attributes, the values of the rows of their tables."""
     owners: Mapping[str, NDArray[np.int64]]
     """Person of each of these rows, by attribute."""
     events: NDArray[np.int64] | None
@@ -72,23 +69,15 @@ class EventValues:
             of_table = [tables.of_row[knowable]]
         for name in judged_events(request):
             own_rows[name] = rows if tables is None else rows[tables.of_row[rows] == request.number_of(name)]
-        known, missing, own = (
-            request.policy.events.known,
-            request.policy.missing.sensitive,
-            MissingReading.OWN_GROUP,
-        )
-        withheld = names if request.policy.events.withholds else ()
+        known, missing = request.policy.events.known, request.policy.missing.sensitive
+        own = {name for name in names if request.policy.events.withholds and request.table_of(name) is None}
         return cls(
             classes,
-            persons[rows],
             {
-                name: OrderedValues.of(
-                    columns[name],
-                    own_rows[name],
-                    own if name in withheld and request.table_of(name) is None else missing,
-                )
-                for name in own_rows
+                name: OrderedValues.of(columns[name], of_name, MissingReading.OWN_GROUP if name in own else missing)
+                for name, of_name in own_rows.items()
             },
+            persons[rows],
             {name: persons[of_name] for name, of_name in own_rows.items()},
             event_numbers([*(columns[name].codes[knowable] for name in names), *of_table]) if names else None,
             persons[knowable],
@@ -103,30 +92,10 @@ class EventValues:
         return known_events(self.classes, self.known_of, self.events, self.known)
 
     @cached_property
-    def found(self) -> dict[str, DisclosedEvents]:
+    def found(self) -> dict[str, Disclosed]:
         """Disclosure by classes, by attribute."""
-        tests = sum(len(one.ends) for one in self.columns.values()) * int(self.classes.max(initial=0) + 1)
-        columns = self.columns.items()
+        columns, tests = self.columns.items(), self.tests
         return {name: disclosed_events(self.classes, self.owners[name], one, tests) for name, one in columns}
-
-    @property
-    def disclosed(self) -> Bools:
-        """Whether the class of each person discloses something of the person's rows, shape (n_persons,)."""
-        nothing = np.zeros(len(self.classes), dtype=np.bool_)
-        found: Bools = np.logical_or.reduce([nothing, *(one.disclosed for one in self.found.values())])
-        return found
-
-    def figures(self, presence: Floats) -> dict[Measure, float]:
-        """Figures of gates; `presence` is the share in the file of the people whom each class could be."""
-        return {
-            Measure.ATTRIBUTE_DISCLOSED: float(self.disclosed.mean()),
-            Measure.ATTRIBUTE_HOMOGENEOUS: max(
-                (float(one.homogeneous.mean()) for one in self.found.values()), default=0.0
-            ),
-            Measure.ATTRIBUTE_RISE: max(
-                (float((one.rises * presence).max()) for one in self.found.values()), default=0.0
-            ),
-        }
 
 
 def judged_events(request: ReleaseRequest) -> tuple[str, ...]:
@@ -203,7 +172,7 @@ class EventsAssessment(Assessment[EventsFact]):
         """Judge a candidate; the counts are of the copy alone."""
         request, events = candidate.request, events_of(candidate)
         found, presence = event_values(candidate)
-        figures = worst(_figures(candidate, found, presence), self._pooled(candidate))
+        figures = _worst(candidate, found, presence)
         fact = EventsFact(
             person=str(request.dataset.person),
             tables=tuple(request.tables),
@@ -226,14 +195,13 @@ class EventsAssessment(Assessment[EventsFact]):
 
     def figures(self, candidate: Candidate) -> dict[Measure, float]:
         """Figures that gates on people judge too, the worst of the copy alone and in any coalition."""
-        found, presence = event_values(candidate)
-        return worst(_figures(candidate, found, presence), self._pooled(candidate))
+        return _worst(candidate, *event_values(candidate))
 
-    def _pooled(self, candidate: Candidate) -> Iterator[dict[Measure, float]]:
-        """The figures as each coalition sees the copy."""
-        for coalition in candidate.coalitions:
-            found, presence = event_values(candidate, coalition)
-            yield _figures(candidate, found, presence)
+
+def _worst(candidate: Candidate, found: EventValues, presence: Floats) -> dict[Measure, float]:
+    """Figures of the copy alone or as any coalition sees it, whichever are worse."""
+    pooled = (_figures(candidate, *event_values(candidate, one)) for one in candidate.coalitions)
+    return worst(_figures(candidate, found, presence), pooled)
 
 
 def _figures(candidate: Candidate, found: EventValues, presence: Floats) -> dict[Measure, float]:

@@ -4,56 +4,21 @@ As of attributes of people (``tasks.candidate.class_values``), but that a person
 person's rows has it, and that each value is judged by itself.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.candidate.class_values import (
-    Bools,
-    Floats,
-    OrderedValues,
-    Ranks,
-    single_values,
-    told,
-)
+from tasks.candidate.class_values import Bools, Disclosed, OrderedValues, Ranks, single_values, told
 from tasks.microdata.persons import distinct_values
 from tasks.request.model import MissingReading
 
 
-@dataclass(frozen=True)
-class DisclosedEvents:
-    """Disclosure of one attribute of rows by the classes of a file."""
+def disclosed_events(classes: Ranks, persons: NDArray[np.integer], values: OrderedValues, tests: int) -> Disclosed:
+    """Disclosure of one attribute of rows by classes: each person has the values of all of the person's rows.
 
-    disclosed: Bools
-    """Whether the class of each person discloses a value that the person has; shape (n_persons,)."""
-    homogeneous: Bools
-    """Whether every person of each person's class has a value that at most 4/5 of the file have, as has the person;
-    shape (n_persons,)."""
-    largest_share: float
-    """Largest share of the persons of a class who have one judged value."""
-    rises: Floats
-    """Largest rise of the probability of a value, of each class; shape (n_classes,)."""
+    ``classes`` has the class of each person, numbered from 0 without gaps, ``persons`` the person of each row, and
+    ``values`` those of the rows, of which near numbers and dates are one. ``tests`` are the pairs of a class and a
+    value in all attributes of rows that are judged, among which chance has its pick.
 
-
-def disclosed_events(
-    classes: Ranks, persons: NDArray[np.integer], values: OrderedValues, tests: int
-) -> DisclosedEvents:
-    """Disclosure of one attribute of rows by classes.
-
-    Parameters
-    ----------
-    classes : array of shape (n_persons,)
-        Class of each person, numbered from 0 without gaps.
-    persons : array of shape (n_rows,)
-        Person of each row.
-    values : OrderedValues
-        Of the rows; near numbers and dates are one value.
-    tests : int
-        Pairs of a class and a value in all attributes of rows that are judged, among which chance has its pick.
-
-    Notes
-    -----
     Counted by (class, value) without a table of both: a person adds one to each interval that begins after the person's
     next smaller value and holds the person's own, which is a range of beginnings. A person none of whose rows states a
     value is counted, and told of, as a record without one; a person without rows has no value, and is counted.
@@ -77,14 +42,11 @@ def disclosed_events(
     one = single_values(
         classes, of_class, (within, holders[start]), values.judged[start], readings=readings, tests=tests
     )
-    return DisclosedEvents(
-        disclosed=_persons(one.discloses, ends, pair_of, person, len(classes))
-        | told(classes, of_class[one.discloses], ~counted),
-        homogeneous=_persons(one.homogeneous, ends, pair_of, person, len(classes))
-        | told(classes, of_class[one.homogeneous], ~counted),
-        largest_share=one.largest_share,
-        rises=one.rises,
+    disclosed, homogeneous = (
+        _persons(chosen, ends, pair_of, person, len(classes)) | told(classes, of_class[chosen], ~counted)
+        for chosen in (one.discloses, one.homogeneous)
     )
+    return Disclosed(disclosed, homogeneous, one.largest_share, one.rises)
 
 
 def _covering(begins: NDArray[np.integer], ends: NDArray[np.integer], length: int) -> NDArray[np.int64]:

@@ -49,17 +49,9 @@ def level_choices(candidate: Candidate, levels: Mapping[str, Sequence[RowLevel]]
 
     ``policy.events.most_rows`` is as the request states it; with the levels that then pay most, ``CAPS`` are tried too.
 
-    Parameters
-    ----------
-    candidate : Candidate
-        The copy, of a request that names persons of rows.
-    levels : mapping
-        All levels of each attribute of rows that others may know and that has a hierarchy.
-
-    Raises
-    ------
-    BadInput
-        If there is no such attribute, or there are more choices than ``MOST_CHOICES``.
+    The copy is of a request that names persons of rows; ``levels`` has all levels of each attribute of rows that others
+    may know and that has a hierarchy. Raises BadInput if there is no such attribute, or there are more choices than
+    ``MOST_CHOICES``.
     """
     events = events_of(candidate)
     _check(prod(map(len, levels.values())) if levels else 0)

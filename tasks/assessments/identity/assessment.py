@@ -63,9 +63,7 @@ class IdentityAssessment(Assessment[IdentityFact]):
         """Gate figures alone, without that of uncertain terms."""
         table, released, policy = candidate.index, candidate.released, candidate.request.policy
         generalization, payoffs = candidate.generalization, candidate.payoffs
-        risk = residual_risk(
-            table, generalization, released, payoffs, policy.risk_threshold, small_cell=policy.small_cell
-        )
+        risk = residual_risk(table, generalization, released, payoffs, policy)
         counted = identity_figures(table, generalization, released, payoffs, risk, candidate.coalitions, policy)
         return counted | sampled_figures(candidate, sampled(candidate))
 
@@ -91,7 +89,7 @@ def under_other_terms(candidate: Candidate, found: Score) -> dict[str, Any]:
         if terms.penalties is not None:
             game["penalties"] = penalties_fact(table, request, recipient, terms.penalties)
         generator = candidate.randomness(f"uncertain terms {recipient.id}")
-        uncertain = uncertainty(table, request, recipient, candidate.generalization, candidate.released, generator)
+        uncertain = uncertainty(candidate, generator)
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
     return {"game": found.risk.game.model_copy(update=game), "uncertainty": uncertain}

@@ -28,7 +28,7 @@ from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.generalize import generalize_if_possible
+from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.setting import follower_of, own_follower, payoffs_of, planning_follower, weights_of
@@ -39,18 +39,8 @@ from tasks.request.model import Method, PenaltyGrid, Recipient, ReleaseRequest
 class FileMeans:
     """Means over the records that came in, against a recipient who knows the rule; suppressed ones count as nothing.
 
-    Attributes
-    ----------
-    publisher_payoff
-        Units a record.
-    recipient_payoff
-        Units a record.
-    information_kept
-        Share of information, 0 to 1.
-    attacked_share
-        Share of the records that are released and attacked, 0 to 1.
-    reidentifications
-        Expected, in records: a sum.
+    Payoffs are in units a record, the ``attacked_share`` is of records that are released, and ``reidentifications`` are
+    expected, in records: a sum.
     """
 
     publisher_payoff: float
@@ -77,8 +67,11 @@ class FileRule:
         return cls(method, weights_of(request), policy.cell_weights, policy.minimum_class_size)
 
     def apply(self, table: CountIndex, follower: Follower) -> Generalization | None:
-        """The file against a follower; None where there is none."""
-        return generalize_if_possible(table, self.method, follower, self.weights, self.cell_weights)
+        """The file against a follower; None where some record has no strategy, or k-anonymity cannot be had."""
+        try:
+            return generalize(table, self.method, follower, self.weights, self.cell_weights)
+        except StageFailed:
+            return None
 
     def means(self, table: CountIndex, file: Generalization | None, follower: Follower) -> FileMeans | None:
         """Figures of a file against a follower; None where nothing is released."""

@@ -6,6 +6,8 @@ Emam 2010) is the share of records expected to be linked rightly when all are tr
 counts is the mean journalist risk.
 """
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,16 +44,9 @@ def histogram(risks: Floats, records: Counts) -> tuple[Bin, ...]:
 
 
 def risk_figure(group_sizes: Counts, records: Counts, threshold: float) -> RiskFigure:
-    """Risk 1/size over all records.
+    """Risk 1/size over all records, of which those with a risk above the threshold are counted.
 
-    Parameters
-    ----------
-    group_sizes : array of shape (n_tuples,)
-        Size of the group that each tuple's records hide in; below 1 counts as 1.
-    records : array of shape (n_tuples,)
-        Records of each tuple, all positive.
-    threshold : float
-        Records with a greater risk are counted.
+    ``group_sizes``, where below 1 counts as 1, and ``records``, all positive, are by tuple, shape (n_tuples,).
     """
     risks = 1.0 / np.maximum(group_sizes, 1)
     total = int(records.sum())
@@ -67,18 +62,9 @@ def risk_figure(group_sizes: Counts, records: Counts, threshold: float) -> RiskF
 def risk_view(classes: Counts, people: Counts, records: Counts, threshold: float, small_cell: int) -> RiskView:
     """The three attackers' view of a file.
 
-    Parameters
-    ----------
-    classes : array of shape (n_tuples,)
-        Records in each tuple's equivalence class in the file.
-    people : array of shape (n_tuples,)
-        People in the population who match that class.
-    records : array of shape (n_tuples,)
-        Records of each tuple.
-    threshold : float
-        Records with a greater risk are counted.
-    small_cell : int
-        Classes with fewer records than this are small.
+    By tuple, shape (n_tuples,): the records of its equivalence ``classes``, the ``people`` of the population who match
+    that, and its ``records``. Records with a greater risk than the ``threshold`` are counted, and classes with fewer
+    records than ``small_cell``.
     """
     journalist = risk_figure(people, records, threshold)
     return RiskView(
@@ -94,14 +80,8 @@ def risk_view(classes: Counts, people: Counts, records: Counts, threshold: float
 def transparent_risk(people: Counts, effective: Counts, records: Counts, payoffs: Follower) -> TransparentRisk:
     """Risk from a recipient who knows hierarchies and rule, with the rule's claim for comparison.
 
-    Parameters
-    ----------
-    people, effective : arrays of shape (n_tuples,)
-        People who match each tuple's cell, n_p, and those whose own cell it is, n_T.
-    records : array of shape (n_tuples,)
-        Records of each tuple.
-    payoffs : Follower
-        The recipient: its stakes or its plan decide which records are attacked and re-identified.
+    By tuple, shape (n_tuples,): ``people`` who match its cell, n_p, ``effective``, those whose own cell it is, n_T, and
+    its ``records``. The stakes or plan of the recipient decide which records are attacked and re-identified.
     """
     total, safe = int(records.sum()), payoffs.safe_group
     risks = 1.0 / np.maximum(effective, 1)
@@ -138,21 +118,20 @@ def policy_outcome(
     intensity = np.where(
         withheld, 1.0, generalization.levels.sum(axis=1) / sum(h.n_levels - 1 for h in table.hierarchies)
     )
-    claimed, informed = payoffs.attacked(generalization.people), payoffs.attacked(generalization.effective)
+    people, effective = generalization.people, generalization.effective
+    claimed, informed = payoffs.attacked(people), payoffs.attacked(effective)
     exact = records @ (generalization.levels == 0) / total
     return PolicyOutcome(
         method=generalization.method.value,
-        publisher_payoff=float(records @ payoffs.publisher(value, generalization.people) / total),
-        adversary_payoff=float(records @ payoffs.adversary(generalization.people) / total),
+        publisher_payoff=float(records @ payoffs.publisher(value, people) / total),
+        adversary_payoff=float(records @ payoffs.adversary(people) / total),
         information_kept=float(records @ generalization.kept / total),
         most_specific_share=float(records[intensity == 0].sum() / total),
         mean_generalization=float(counts @ intensity / total),
         naive_attacked_share=float(records[claimed].sum() / total),
         transparent_attacked_share=float(records[informed].sum() / total),
-        naive_expected_reidentifications=float((records * payoffs.reidentified(generalization.people))[claimed].sum()),
-        transparent_expected_reidentifications=float(
-            (records * payoffs.reidentified(generalization.effective))[informed].sum()
-        ),
+        naive_expected_reidentifications=float((records * payoffs.reidentified(people))[claimed].sum()),
+        transparent_expected_reidentifications=float((records * payoffs.reidentified(effective))[informed].sum()),
         chosen=chosen,
         exact_values=dict(zip((tree.name for tree in table.hierarchies), exact.tolist(), strict=True)),
     )
@@ -214,30 +193,18 @@ def sharing_fact(
     for one, weight in sharing:
         follower = own_follower(request, one, table.population.total, from_below=table.from_below)
         shared += weight * mean_payoff(table, generalization, follower)
-        played_alone = played_if_possible(table, request, one, follower)
-        own[one.id] = alone = None if played_alone is None else mean_payoff(table, played_alone, follower)
-        if alone is not None:
+        own[one.id] = None
+        with suppress(StageFailed):  # some record has no strategy, or k-anonymity cannot be had
+            alone = mean_payoff(table, generalized_against(table, request, one, follower), follower)
+            own[one.id] = alone
             apart.append(weight * alone)
     price = sum(apart) - shared if len(apart) == len(sharing) else None
     return SharingFact(recipients={one.id: weight for one, weight in sharing}, own=own, shared=shared, price=price)
 
 
-def played_if_possible(
-    table: CountIndex, request: ReleaseRequest, recipient: Recipient, follower: Follower
-) -> Generalization | None:
-    """``generalized_against``; None where the method leaves some record no strategy, or k-anonymity cannot be had."""
-    try:
-        return generalized_against(table, request, recipient, follower)
-    except StageFailed:
-        return None
-
-
 def mean_payoff(table: CountIndex, generalization: Generalization, follower: Follower) -> float:
     """Publisher's payoff a record that came in, as the method claims it; one that is suppressed is worth nothing."""
-    records = (
-        table.data.counts
-        if generalization.withheld is None
-        else np.where(generalization.withheld, 0, table.data.counts)
-    )
+    withheld = generalization.withheld
+    records = table.data.counts if withheld is None else np.where(withheld, 0, table.data.counts)
     payoffs = follower.publisher(follower.benefit * generalization.kept, generalization.people)
     return float(records @ payoffs / table.data.total)

@@ -24,11 +24,11 @@ from tasks.assessments.sequential.assessment import beliefs, judged_risks
 from tasks.assessments.sequential.facts import BeliefFact
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.core.errors import BadInput, ParameterError, StageFailed
-from tasks.core.fact import Fact
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.generalize import generalize
+from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Method, Recipient, ReleaseRequest
@@ -48,21 +48,7 @@ class Policy:
 
 
 POLICIES = (
-    *(
-        Policy(method.value, method)
-        for method in (
-            Method.SAFE_HARBOR,
-            Method.K_ANONYMITY,
-            Method.COMMON,
-            Method.NO_ATTACK_COMMON,
-            Method.BASIC,
-            Method.NO_ATTACK,
-            Method.SH_FRIENDLY,
-            Method.BASIC_PARTITION,
-            Method.NO_ATTACK_PARTITION,
-            Method.NO_ATTACK_REMAINDER,
-        )
-    ),
+    *(Policy(method.value, method) for method in METHODS),
     Policy("fmdp-partition-basic", Method.BASIC_PARTITION, plans=True),
     Policy("fmdp-partition", Method.NO_ATTACK_PARTITION, plans=True),
     Policy("fmdp-remainder", Method.NO_ATTACK_REMAINDER, plans=True),
@@ -133,9 +119,9 @@ class ComparedPolicy:
         }
         if self.figures is None:
             return told
-        found = self.figures
+        found, recoded = self.figures, self.figures.generalization.k_anonymity
         return {
-            **_dumped(found.outcome),
+            **found.outcome.model_dump(mode="json"),
             **told,
             "claimed": {
                 "publisher_payoff": found.claimed.publisher_payoff,
@@ -145,16 +131,16 @@ class ComparedPolicy:
             },
             "claimed_maximum_risk": found.claimed_maximum,
             "transparent_maximum_risk": found.informed_maximum,
-            "p_reid": None if found.planned is None else [_dumped(one) for one in found.planned.beliefs],
+            "p_reid": None if found.planned is None else [one.model_dump(mode="json") for one in found.planned.beliefs],
             "planned_payoff": None if found.planned is None else found.planned.payoff,
             "not_planned": found.unplanned or None,
             "left_out": found.left_out,
             "seconds": found.seconds,
-            "division": None if found.division is None else _dumped(found.division),
+            "division": None if found.division is None else found.division.model_dump(mode="json"),
             "budget": None
             if found.generalization.budget is None
             else found.generalization.budget.model_dump(mode="json"),
-            "k_anonymity": _recoded(found.generalization),
+            "k_anonymity": None if recoded is None else recoded.model_dump(),
         }
 
 
@@ -172,14 +158,10 @@ class Comparison:
 
     def of(self, recipient: Recipient) -> tuple[ComparedPolicy, ...]:
         """Every policy for a recipient; one that cannot be applied gives the reason."""
-        self._count()
-        return tuple(self._compared(policy, recipient) for policy in POLICIES)
-
-    def _count(self) -> None:
-        """Count people and records, so that no policy is charged with it."""
-        _ = self.table.people
+        _ = self.table.people  # counted here, so that no policy is charged with it
         if self.request.policy.generalization.cell_weights == "data":
             _ = self.table.records
+        return tuple(self._compared(policy, recipient) for policy in POLICIES)
 
     def _compared(self, policy: Policy, recipient: Recipient) -> ComparedPolicy:
         request, people = self.request, self.table.population.total
@@ -190,7 +172,9 @@ class Comparison:
             table = self.table
             if policy.method is Method.K_ANONYMITY and table.demands is None:
                 k = self._safe_k(game)
-                table = self._demanding(k)
+                if k not in self._tables:
+                    self._tables[k] = table.demanding(plain_demands(k, self.prepared))
+                table = self._tables[k]
             claims = own_follower(asked, recipient, people, from_below=self.table.from_below)
             figures = self._figures(table, policy.method, game, claims, recipient)
         except (StageFailed, BadInput) as error:
@@ -248,11 +232,6 @@ class Comparison:
             )
         return k
 
-    def _demanding(self, k: int) -> CountIndex:
-        if k not in self._tables:
-            self._tables[k] = self.table.demanding(plain_demands(k, self.prepared))
-        return self._tables[k]
-
 
 def _planning(request: ReleaseRequest) -> ReleaseRequest:
     """The request with a sequential adversary in its game."""
@@ -268,16 +247,6 @@ def _planned(
     stakes, records = recipient.stakes, table.data.counts[kept]
     payoffs = stakes.benefit * generalization.kept[kept] - stakes.loss * judged_risks(profile, groups)
     return SequentialAttack(beliefs(profile, groups), float(records @ payoffs / table.data.total))
-
-
-def _dumped(fact: Fact) -> dict[str, Any]:
-    return fact.model_dump(mode="json")
-
-
-def _recoded(generalization: Generalization) -> dict[str, Any] | None:
-    if generalization.k_anonymity is None:
-        return None
-    return generalization.k_anonymity.model_dump()
 
 
 def _reason(error: StageFailed | BadInput) -> str:

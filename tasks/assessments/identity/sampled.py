@@ -142,17 +142,8 @@ def sample_fact(
 ) -> SampleFact:
     """Risk of the released records in the population that the file is a random sample of.
 
-    Parameters
-    ----------
-    sample : Sample
-    found : array of shape (n_tuples,)
-        Records of the file that match the cell of each released tuple, from 1.
-    classes : array of shape (n_tuples,)
-        Records of the copy in the class of each released tuple.
-    records : array of shape (n_tuples,)
-        Records of each released tuple.
-    generator : numpy.random.Generator
-        Draws the groups of the jackknife.
+    Of each released tuple, shape (n_tuples,): the records of the file that match its cell, ``found``, from 1, those of
+    the copy in its class, ``classes``, and its own, ``records``. The generator draws the groups of the jackknife.
     """
     lower, upper = people_limits(sample, found)
     total = records.sum()

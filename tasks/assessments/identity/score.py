@@ -70,22 +70,17 @@ def residual_risk(
     generalization: Generalization,
     kept: NDArray[np.bool_],
     payoffs: Follower,
-    threshold: float,
+    policy: Policy,
     *,
-    small_cell: int,
     classes: Counts | None = None,
 ) -> tuple[RiskView, TransparentRisk]:
     """Risk of the records that are released; ``classes`` by data tuple, where they are not those of the file alone."""
     records = table.data.counts[kept]
     people, effective = generalization.people[kept], generalization.effective[kept]
-    if classes is None:
-        classes = class_sizes(cell_numbers(generalization.cells[kept], table.axis_sizes), records)
-    else:
-        classes = classes[kept]
-    return (
-        risk_view(classes, people, records, threshold, small_cell),
-        transparent_risk(people, effective, records, payoffs),
-    )
+    numbers = cell_numbers(generalization.cells[kept], table.axis_sizes)
+    own = class_sizes(numbers, records) if classes is None else classes[kept]
+    seen = risk_view(own, people, records, policy.risk_threshold, policy.small_cell)
+    return seen, transparent_risk(people, effective, records, payoffs)
 
 
 def gate_figures(
@@ -136,9 +131,7 @@ def identity_figures(  # noqa: PLR0917
     """
     pooled = []
     for one in coalitions:
-        seen = residual_risk(
-            table, one.copy, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell, classes=one.classes
-        )
+        seen = residual_risk(table, one.copy, kept, payoffs, policy, classes=one.classes)
         pooled.append(gate_figures(table, one.copy, kept, payoffs, seen))
     return worst(gate_figures(table, generalization, kept, payoffs, risk), pooled)
 
@@ -167,12 +160,13 @@ def score(
     )
     by_size = released_tuples(table, generalization, policy.generalization.minimum_class_size)
     kept = by_size if released is None else released
-    residual = residual_risk(table, generalization, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
+    residual = residual_risk(table, generalization, kept, payoffs, policy)
     coalitions = coalitions_of(table, generalization, kept, request, recipient)
     records = table.data.counts
     place = table.population.find(table.data.keys)
     own_people = np.where(place >= 0, table.population.counts[place], 0)
-    zips = any(attribute.safe_harbor is SafeHarborRule.ZIP for attribute in request.attributes.values())
+    by_zip = any(attribute.safe_harbor is SafeHarborRule.ZIP for attribute in request.attributes.values())
+    zips = zip_table() if by_zip else None
     risk = RiskFact(
         threats=THREATS,
         threshold=policy.risk_threshold,
@@ -205,9 +199,15 @@ def score(
             adversary=adversary_of(request),
             sharing=sharing_fact(table, generalization, request, recipient),
             division=division_fact(table, generalization, policy.generalization.cell_weights),
-            deduced=_deduced(table, request, recipient, generalization, kept),
+            deduced=None
+            if METHODS[generalization.method].whole_cells and generalization.k_anonymity is None
+            else deduced_bits(table, generalization, kept, own_cells(table, generalization, request, recipient)),
         ),
-        zip_table=_zip_fact() if zips else None,
+        zip_table=ZipTableFact(
+            census=zips.census, sha256=zips.sha256, restricted_prefixes=tuple(sorted(zips.restricted))
+        )
+        if zips
+        else None,
         coalitions=tuple(coalition_fact(table, generalization, kept, one, payoffs) for one in coalitions),
     )
     return Score(
@@ -234,14 +234,12 @@ def compare_methods(
     """
     outcomes = []
     for method in methods:
-        if method is chosen.method:
-            outcomes.append(policy_outcome(table, chosen, payoffs, chosen=True))
-            continue
+        own = method is chosen.method
         try:
-            other = generalize(table, method, payoffs if game is None else game, weights, cell_weights)
+            made = chosen if own else generalize(table, method, game or payoffs, weights, cell_weights)
         except StageFailed:
             continue
-        outcomes.append(policy_outcome(table, other, payoffs))
+        outcomes.append(policy_outcome(table, made, payoffs, chosen=own))
     return tuple(outcomes)
 
 
@@ -272,7 +270,7 @@ def _k_anonymity(table: CountIndex, request: ReleaseRequest, generalization: Gen
 def _budget(
     table: CountIndex, request: ReleaseRequest, generalization: Generalization, kept: NDArray[np.bool_]
 ) -> BudgetFact | None:
-    terms = request.budget
+    terms, withheld = request.budget, generalization.withheld
     if terms is None or generalization.budget is None:
         return None
     outcome = of_copy(generalization.budget, table.hierarchies, table.data, generalization.cells, kept)
@@ -280,27 +278,8 @@ def _budget(
         **outcome.model_dump(),
         least_people=terms.least_people,
         least_records=terms.least_records,
-        suppressed_records=0
-        if generalization.withheld is None
-        else int(table.data.counts[generalization.withheld].sum()),
+        suppressed_records=0 if withheld is None else int(table.data.counts[withheld].sum()),
     )
-
-
-def _deduced(
-    table: CountIndex,
-    request: ReleaseRequest,
-    recipient: Recipient,
-    generalization: Generalization,
-    kept: NDArray[np.bool_],
-) -> dict[str, float] | None:
-    if METHODS[generalization.method].whole_cells and generalization.k_anonymity is None:
-        return None
-    return deduced_bits(table, generalization, kept, own_cells(table, generalization, request, recipient))
-
-
-def _zip_fact() -> ZipTableFact:
-    table = zip_table()
-    return ZipTableFact(census=table.census, sha256=table.sha256, restricted_prefixes=tuple(sorted(table.restricted)))
 
 
 def _fields(
@@ -328,11 +307,8 @@ def _treatment(attribute: Attribute, generalization: Generalization, masked_by: 
     if attribute.treatment:
         return attribute.treatment
     if attribute.role is Role.QUASI:
-        after = (
-            ", then k-anonymity"
-            if generalization.k_anonymity and generalization.method is not Method.K_ANONYMITY
-            else ""
-        )
+        further = generalization.k_anonymity and generalization.method is not Method.K_ANONYMITY
+        after = ", then k-anonymity" if further else ""
         finest = f", at level {attribute.level} of its hierarchy or coarser" if attribute.level else ""
         crossed = ", along levels that cross" if crossing else ""
         return f"generalized ({generalization.method.value}{after}{crossed}{finest})"

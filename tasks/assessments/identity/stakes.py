@@ -154,20 +154,10 @@ def robustness(  # noqa: PLR0917
 ) -> tuple[ReachFact, ...]:
     """Range within which each stake may move, for each figure.
 
-    Parameters
-    ----------
-    file : FixedFile
-        With the group sizes that ``best`` goes by.
-    informed : FixedFile
-        The same file by the groups that a recipient who knows the rule finds; by them it is attacked.
-    best : callable or None
-        Outcome of the game that made the file; without one, attacks on the file alone are looked at.
-    payoffs : Payoffs
-        The declared stakes.
-    factors : array
-        Ascending factors, 1 among them, at which ``best`` is asked; attacks on the file are looked at in finer steps.
-    terms : SensitivityPolicy
-        Tolerance of each figure.
+    ``file`` has the group sizes that ``best``, the game that made it, goes by; ``informed`` is the same file by the
+    groups that a recipient who knows the rule finds, by which it is attacked. Without ``best`` attacks alone are looked
+    at, in finer steps than the ascending ``factors``, 1 among them, of the declared ``payoffs`` at which it is asked.
+    ``terms`` has the tolerance of each figure.
     """
     fine = even_factors()
     attacked = informed.means(joined([_moved(payoffs, stake, fine) for stake in STAKES])).attacked

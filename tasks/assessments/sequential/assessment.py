@@ -6,7 +6,8 @@ itself makes access worth it for the file, and once access is paid the three do 
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ from tasks.assessments.sequential.by_size import by_people, curve, exhausted_bel
 from tasks.assessments.sequential.facts import (
     AdversaryFact,
     BeliefFact,
+    BeliefName,
     DeterrentFact,
     ExternalFact,
     PatienceFact,
@@ -79,7 +81,7 @@ def patience(profile: AdversaryProfile, groups: Groups) -> tuple[PatienceFact, .
 
 
 PATIENCE = (0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
-JUDGED = "access shared"
+JUDGED: BeliefName = "access shared"
 _EDGES = (0, *(step * 10**power for power in range(17) for step in (1, 2, 5)))
 
 
@@ -103,7 +105,7 @@ def plan(
     after = by_people(released_groups(table, generalization, kept, profile.prior), profile)
     known, linked = thresholds(profile)
     sizes = after.candidates
-    baseline = _by_size(baseline_risk, profile, sizes)
+    baseline = np.where(sizes > 0, baseline_risk(profile, np.maximum(sizes, 1)), 0.0)  # nobody listed, no risk
     return SequentialFact(
         profile=_profile_fact(derived),
         external=external,
@@ -200,19 +202,17 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
         if not known.any():
             return 0.0
         return profile.discount * max(float(known @ groups.records), believed_worth(profile, groups))
+
+    def deters(tried: float, some: Groups) -> bool:
+        return not is_attacked(with_term(profile, term, tried), some)
+
     value = 0.0 if groups.people is not None else deterring_value(profile, term, sizes, records)
     # A few small groups often settle it; the larger ones take longer to solve.
     for some in (groups.smallest(), groups):
-        if value is not None and is_attacked(with_term(profile, term, value), some):
-            value = _deterring(profile, term, some)
+        if value is not None and not deters(value, some):
+            enough = sufficient_value(profile, term, int(some.candidates.max(initial=1)))
+            value = smallest_value(partial(deters, some=some), enough)
     return value
-
-
-def _deterring(profile: AdversaryProfile, term: Term, groups: Groups) -> float | None:
-    return smallest_value(
-        lambda tried: not is_attacked(with_term(profile, term, tried), groups),
-        sufficient_value(profile, term, int(groups.candidates.max(initial=1))),
-    )
 
 
 def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:
@@ -222,18 +222,16 @@ def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:
     return bool(known.any()) and _is_accessed(profile, groups, known)
 
 
-def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> BeliefFact:
+def _belief(name: BeliefName, risks: Floats, exploits: Floats, records: Counts) -> BeliefFact:
     total, attacked = int(records.sum()), risks > 0
-    return BeliefFact.model_validate(
-        {
-            "belief": name,
-            "maximum_risk": float(risks.max()),
-            "mean_risk": float(records @ risks / total),
-            "attacked_share": float(records[attacked].sum() / total),
-            "attacked_records": int(records[attacked].sum()),
-            "expected_reidentifications": float(records @ risks),
-            "expected_exploits": float((records * exploits)[attacked].sum() / total),
-        }
+    return BeliefFact(
+        belief=name,
+        maximum_risk=float(risks.max()),
+        mean_risk=float(records @ risks / total),
+        attacked_share=float(records[attacked].sum() / total),
+        attacked_records=int(records[attacked].sum()),
+        expected_reidentifications=float(records @ risks),
+        expected_exploits=float((records * exploits)[attacked].sum() / total),
     )
 
 
@@ -262,15 +260,6 @@ def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:
         profile, groups.candidates[found], groups.densities[found], groups.external_size
     )
     return risks
-
-
-def _by_size(
-    function: Callable[[AdversaryProfile, Counts], Floats], profile: AdversaryProfile, sizes: Counts
-) -> Floats:
-    """A figure by group size; 0 where the external data list nobody of the group."""
-    figures = np.zeros(len(sizes))
-    figures[sizes > 0] = function(profile, sizes[sizes > 0])
-    return figures
 
 
 def _histogram(groups: Groups) -> tuple[Bin, ...]:
@@ -326,14 +315,17 @@ class SequentialAssessment(Assessment[SequentialFact]):
         alone = plan(
             candidate.index, candidate.generalization, candidate.released, derived, external, collected=collected
         )
-        pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
         own = gate_figures(alone.residual, candidate.recipient.stakes.loss)
         fact = alone.model_copy(update={"expected_loss": own[Measure.SEQUENTIAL_LOSS]})
-        return Finding(fact, worst(own, pooled))
+        return Finding(fact, _worst(candidate, own))
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone."""
         belief = judged_belief(candidate.adversary.profile, candidate.groups)
-        alone = gate_figures((belief,), candidate.recipient.stakes.loss)
-        pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
-        return worst(alone, pooled)
+        return _worst(candidate, gate_figures((belief,), candidate.recipient.stakes.loss))
+
+
+def _worst(candidate: Candidate, alone: Mapping[Measure, float]) -> dict[Measure, float]:
+    """Gate figures of the copy alone or in any coalition, whichever are worse."""
+    pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
+    return worst(alone, pooled)

@@ -51,15 +51,9 @@ def exhausted_below(profile: AdversaryProfile, linked: int | None) -> int | None
 
 
 def curve(profile: AdversaryProfile, known: int | None, linked: int | None, largest: int) -> tuple[CurvePoint, ...]:
-    """Risk and exploits by group size, from one candidate to a little beyond the thresholds.
+    """Risk and exploits by group size, from one candidate to a little beyond the thresholds ``known`` and ``linked``.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    known, linked : int or None
-        As ``thresholds`` gives them.
-    largest : int
-        Candidates of the file's largest group, up to which is shown where no size is safe.
+    Up to ``largest``, the candidates of the file's largest group, where no size is safe.
     """
     last = min(int(_BEYOND * (linked or max(largest, _UNDETERRED))) + 3, LARGEST_SIZE)
     if last <= _EVERY_SIZE:
@@ -68,11 +62,7 @@ def curve(profile: AdversaryProfile, known: int | None, linked: int | None, larg
         marks = [size + step for size in (known, linked) if size for step in (-1, 0) if size + step >= 1]
         sizes = np.unique([*np.rint(np.geomspace(1, last, _POINTS)).astype(np.int64), *marks])
     free = freed(profile) if profile.resources else profile
-    columns = (
-        reidentification_probability(profile, sizes),
-        sink_probability(free, sizes),
-        exploits_made(free, sizes),
-    )
+    columns = reidentification_probability(profile, sizes), sink_probability(free, sizes), exploits_made(free, sizes)
     return tuple(
         CurvePoint(size=int(size), known=float(one), linked=float(other), exploits=float(made))
         for size, one, other, made in zip(sizes, *columns, strict=True)
@@ -82,9 +72,9 @@ def curve(profile: AdversaryProfile, known: int | None, linked: int | None, larg
 def sensitivities(profile: AdversaryProfile, largest: int) -> tuple[SensitivityFact, ...]:
     """Thresholds as each term varies around its own value, searched up to a little beyond the file's largest group."""
     facts = []
-    deterring: tuple[Term | Trait, ...] = (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION)
     traits = [one for one in Trait if one is not Trait.PRIOR or not profile.resources]
-    for term in (*deterring, *traits):
+    terms: list[Term | Trait] = [*Term, *traits]
+    for term in terms:
         found = sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
         points = [
             SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)

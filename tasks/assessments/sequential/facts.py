@@ -51,10 +51,13 @@ class ExternalFact(Fact):
     people: int = Field(description="People listed; for the population, those expected by the prior.")
 
 
+BeliefName = Literal["known group", "unknown group", "access shared"]
+
+
 class BeliefFact(Fact):
     """Risk of the records under one way of knowing the group and of paying for access."""
 
-    belief: Literal["known group", "unknown group", "access shared"]
+    belief: BeliefName
     maximum_risk: float
     mean_risk: float
     attacked_share: float = Field(description="Share of records on which at least one exploit is made.")

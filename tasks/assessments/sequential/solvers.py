@@ -37,18 +37,9 @@ MOST_STATES = 100_000
 class RecordCases:
     """Records that differ for an adversary who decides record by record, smallest groups first.
 
-    Attributes
-    ----------
-    sizes
-        Candidates in the external data, from 1, shape (n_cases,).
-    densities
-        Share of the population that has the record's quasi-identifiers, same shape.
-    records
-        Records of each case, same shape.
-    external_size
-        People in the external data.
-    known
-        Whether the adversary knows the group's size before access; else the belief is binomial.
+    ``sizes`` are candidates in the external data, from 1, ``densities`` the share of the population that has the
+    record's quasi-identifiers, and ``records`` those of each case, all of shape (n_cases,). If not ``known``, the
+    adversary holds a binomial belief about the size before access to the ``external_size`` people.
     """
 
     sizes: Integers
@@ -67,15 +58,7 @@ class RecordCases:
 
 @dataclass(frozen=True)
 class SolvedCases:
-    """Solutions of the first cases, and the work that they took.
-
-    Attributes
-    ----------
-    values
-        V(x_0) in money, shape (n_solved,).
-    risks
-        P_reid, same shape.
-    """
+    """Solutions of the first cases, V(x_0) in money and P_reid, each of shape (n_solved,), and the work they took."""
 
     values: Floats
     risks: Floats
@@ -86,26 +69,10 @@ class SolvedCases:
 class PlanSolution:
     """A solver's result for one belief, with that of another solver for comparison.
 
-    Attributes
-    ----------
-    groups
-        Distinct records that the adversary plans for: group sizes or, where these are not known, also densities.
-    solved
-        Those of them that were solved.
-    records_share
-        Share of the records that belong to them.
-    expected_reidentifications
-        Of the records that were solved.
-    work
-        Work by kind, such as variables or sweeps.
-    compared_with
-        The solver that the differences are taken from.
-    compared
-        Distinct records that both solved.
-    value_difference
-        Largest difference of V(x_0), in money.
-    risk_difference
-        Largest difference of P_reid.
+    ``groups`` are distinct records that the adversary plans for: group sizes or, where these are not known, also
+    densities; so many were ``solved``, with a share of the records and their expected re-identifications. ``work`` is
+    by kind, such as variables or sweeps. The differences of V(x_0), in money, and of P_reid are the largest from the
+    other solver's, over those ``compared``, which both solved.
     """
 
     belief: str
@@ -124,20 +91,9 @@ class PlanSolution:
 def solve_plans(profile: AdversaryProfile, groups: Groups, name: str) -> tuple[PlanSolution, ...]:
     """Solve the plan for all records of a file, with their group sizes known and unknown before access.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    groups : Groups
-        Groups of the records, as collected or as released; those without a candidate are at no risk and left out.
-    name : str
-        One of ``SOLVERS``.
-
-    Raises
-    ------
-    ParameterError
-        If the plan cannot be solved by the recursion in reasonable time.
-    StageFailed
-        If a linear program is not solved.
+    ``groups`` are as collected or as released; those without a candidate are at no risk and left out. ``name`` is one
+    of ``SOLVERS``. Raises ParameterError if the recursion cannot solve the plan in reasonable time, StageFailed if a
+    linear program is not solved.
     """
     if profile.resources:
         raise ParameterError(
@@ -196,8 +152,11 @@ def _two_level_lp(profile: AdversaryProfile, cases: RecordCases) -> SolvedCases:
     values, risks = [], []
     for case, size in enumerate(cases.sizes.tolist()):
         belief = cases.belief(case)
+        # Variables of the largest cluster that the case may lead to; larger groups are pruned.
         largest = max(size, int(belief.sizes.max(initial=0)))
-        if program.variables + _cluster_states(profile, largest, worthless) > MOST_VARIABLES:
+        largest = largest if worthless is None else min(largest, 2 * worthless)
+        fines = 1 if profile.max_penalties is None else min(profile.max_penalties, largest) + 1
+        if program.variables + 4 * fines * (largest + 1) > MOST_VARIABLES:
             break
         values.append(program.value(belief))
         risks.append(program.reidentification_probability(belief, size))
@@ -205,18 +164,13 @@ def _two_level_lp(profile: AdversaryProfile, cases: RecordCases) -> SolvedCases:
     return SolvedCases(np.array(values), np.array(risks), work)
 
 
-def _cluster_states(profile: AdversaryProfile, size: int, worthless: int | None) -> int:
-    """Variables of the largest cluster that a group of a size may lead to; larger groups are pruned."""
-    largest = size if worthless is None else min(size, 2 * worthless)
-    fines = 1 if profile.max_penalties is None else min(profile.max_penalties, largest) + 1
-    return 4 * fines * (largest + 1)
-
-
 def _value_iteration(profile: AdversaryProfile, cases: RecordCases) -> SolvedCases:
     values, risks, states, sweeps = [], [], 0, 0
     for case, size in enumerate(cases.sizes.tolist()):
         belief = cases.belief(case)
-        if states + _process_states(profile, np.union1d(belief.sizes, [size])) > MOST_STATES:
+        sizes = np.union1d(belief.sizes, [size])
+        fines = sizes if profile.max_penalties is None else np.minimum(sizes, profile.max_penalties)
+        if states + int((4.0 * (sizes + 2.0) * (fines + 1.0)).sum()) + 2 > MOST_STATES:  # no process has more
             break
         plan = value_iteration(enumerate_process(profile, belief, [size]))
         values.append(plan.value(START))
@@ -224,12 +178,6 @@ def _value_iteration(profile: AdversaryProfile, cases: RecordCases) -> SolvedCas
         states += len(plan.values)
         sweeps += plan.sweeps
     return SolvedCases(np.array(values), np.array(risks), {"states": states, "sweeps": sweeps})
-
-
-def _process_states(profile: AdversaryProfile, sizes: Integers) -> int:
-    """An upper bound on the states of a process that holds groups of these sizes."""
-    fines = sizes if profile.max_penalties is None else np.minimum(sizes, profile.max_penalties)
-    return int((4.0 * (sizes + 2.0) * (fines + 1.0)).sum()) + 2
 
 
 SOLVERS: dict[str, Callable[[AdversaryProfile, RecordCases], SolvedCases]] = {

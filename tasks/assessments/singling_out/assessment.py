@@ -1,6 +1,6 @@
 """Records of a copy that a few of its columns single out, in the file and in the population it is a sample of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -196,7 +196,10 @@ class SinglingOutAssessment(Assessment[SinglingOutFact]):
             as_released=tables["as released"].singled_out,
             score_maximum=float(table.found.scores.max()),
             dis_maximum=float(table.probabilities.max()),
-            by_size=_by_size(table.found),
+            by_size=tuple(
+                SingledOutFact(columns=size, singled_out=int((table.found.smallest == size).sum()))
+                for size in range(1, table.found.largest + 1)
+            ),
             by_column=_by_column(table),
             worst=table.worst,
             together=table.together,
@@ -225,11 +228,6 @@ def singled_out_records(
 def _worst(candidate: Candidate, alone: KnownTable) -> dict[Measure, float]:
     pooled = (judged(known_tables(candidate, one))[1].figures for one in candidate.coalitions)
     return worst(alone.figures, pooled)
-
-
-def _by_size(found: SpecialUniques) -> tuple[SingledOutFact, ...]:
-    counts: Sequence[int] = np.bincount(found.smallest, minlength=found.largest + 1).tolist()
-    return tuple(SingledOutFact(columns=size, singled_out=counts[size]) for size in range(1, found.largest + 1))
 
 
 def _by_column(table: KnownTable) -> tuple[ColumnUniquesFact, ...]:

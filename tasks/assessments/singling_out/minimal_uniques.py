@@ -40,17 +40,8 @@ def minimal_uniques(codes: NDArray[np.integer], largest: int) -> Iterator[Search
 
     Sets that hold a part by which every record is alone are left out: they are nobody's minimal sample unique.
 
-    Parameters
-    ----------
-    codes : array of int of shape (n_records, n_columns)
-        Values as codes from 0; equal codes are equal values.
-    largest : int
-        Columns of the largest set; from 1.
-
-    Raises
-    ------
-    ParameterError
-        If there are more such sets than ``MAXIMUM_SETS``.
+    ``codes``, of shape (n_records, n_columns), are from 0; equal codes are equal values. Raises ParameterError if there
+    are more such sets than ``MAXIMUM_SETS``.
 
     Notes
     -----

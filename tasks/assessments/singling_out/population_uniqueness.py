@@ -109,8 +109,7 @@ def _drawn_once(given: ClassSizes) -> Floats:
     """P(f = 1 | F = j) for every size j, shape (n_sizes,): j·n/N·Π (N − n − i)/(N − 1 − i) over i from 0 to j − 2."""
     before = np.arange(given.sizes.max(initial=1) - 1)
     others_left = np.cumprod(np.maximum(given.people - given.records - before, 0) / (given.people - 1 - before))
-    found: Floats = given.sizes * (given.records / given.people) * np.append(1.0, others_left)[given.sizes - 1]
-    return found
+    return np.asarray(given.sizes * (given.records / given.people) * np.append(1.0, others_left)[given.sizes - 1])
 
 
 def pitman_share(given: ClassSizes) -> float | None:

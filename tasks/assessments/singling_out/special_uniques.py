@@ -31,8 +31,6 @@ class SpecialUniques:
     """Part of all scores in MSUs that hold each column; these parts overlap. Shape (n_columns,)."""
     worst: Columns
     """The set by which most records are alone; the smallest and first of equals."""
-    worst_unique: int
-    """Records that are alone by it."""
 
     @property
     def singled_out(self) -> NDArray[np.bool_]:
@@ -42,8 +40,7 @@ class SpecialUniques:
     @property
     def only_with(self) -> NDArray[np.int64]:
         """Records that nothing singles out any more if a column is withheld, shape (n_columns,)."""
-        only: NDArray[np.int64] = ((self.by_column == self.counts) & self.singled_out).sum(axis=1)
-        return only
+        return np.asarray(((self.by_column == self.counts) & self.singled_out).sum(axis=1))
 
 
 def set_score(size: int, largest: int, n_columns: int) -> float:
@@ -82,7 +79,7 @@ def special_uniques(codes: NDArray[np.integer], largest: int) -> SpecialUniques:
         for place in found.columns:
             by_column[place, rows] += 1
             column_scores[place] += score * len(rows)
-    return SpecialUniques(largest, smallest, counts, by_column, scores, column_scores, worst[2], -worst[0])
+    return SpecialUniques(largest, smallest, counts, by_column, scores, column_scores, worst[2])
 
 
 def sets_of(codes: NDArray[np.integer], largest: int, rows: Sequence[int]) -> dict[int, list[Columns]]:
@@ -99,12 +96,7 @@ def sets_of(codes: NDArray[np.integer], largest: int, rows: Sequence[int]) -> di
 def correct_match(uniques: int, pairs: int, fraction: float) -> float:
     """Probability that an unusual record which matches somebody in the file alone is that person's, θ (DIS).
 
-    Parameters
-    ----------
-    uniques, pairs : int
-        Records that are alone, and records in classes of two.
-    fraction : float
-        Sampling fraction π, above 0 and at most 1.
+    ``uniques`` are records that are alone, ``pairs`` those in classes of two; ``fraction`` is π, above 0, at most 1.
 
     Notes
     -----
@@ -118,19 +110,8 @@ def correct_match(uniques: int, pairs: int, fraction: float) -> float:
 def dis_scores(scores: Floats, uniques: int, pairs: int, fraction: float, n_columns: int) -> Floats:
     """DIS-SUDA: the file's probability of a correct match, divided among the records by their scores.
 
-    Parameters
-    ----------
-    scores : array of shape (n_records,)
-        SUDA scores.
-    uniques, pairs, fraction
-        As ``correct_match`` takes them, of all columns together.
-    n_columns : int
-        Columns that were searched.
-
-    Returns
-    -------
-    array of shape (n_records,)
-        Probabilities; 0 where the score is 0.
+    ``scores`` are those of SUDA, shape (n_records,), of ``n_columns`` that were searched; the other parameters are as
+    ``correct_match`` takes them, of all columns together. 0 where the score is 0.
 
     Notes
     -----

@@ -162,9 +162,7 @@ def is_closed(request: ReleaseRequest, figures: Mapping[Measure, float]) -> bool
 
 
 def _passing(candidate: Candidate) -> Measured | None:
-    release = uncertain_release(
-        candidate.index, candidate.request, candidate.recipient, candidate.generalization, candidate.released
-    )
+    release = uncertain_release(candidate)
     if release is None:
         return None
     draws = candidate.request.policy.sensitivity.draws

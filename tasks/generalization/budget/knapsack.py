@@ -26,16 +26,8 @@ _MOVES = 20_000
 class Options:
     """Options of all groups one after the other; every group has at least one.
 
-    Attributes
-    ----------
-    payoffs
-        Publisher's payoff at each option, shape (n_options,).
-    usage
-        Use of each limit at each option, at least 0; shape (n_limits, n_options).
-    starts
-        First option of each group, shape (n_groups,).
-    label
-        Label of each option, shape (n_options,).
+    Of each option: the publisher's ``payoffs``; its ``usage`` of each limit, at least 0, shape (n_limits, n_options);
+    and its ``label``. ``starts`` has the first option of each group.
     """
 
     payoffs: Floats
@@ -75,16 +67,8 @@ class Options:
 class Allocation:
     """The option of each group.
 
-    Attributes
-    ----------
-    options
-        Shape (n_groups,).
-    bound
-        No assignment within the limits pays more.
-    prices
-        Payoff that one more of each limit is worth in the relaxation, shape (n_limits,).
-    used
-        Use of each limit, shape (n_limits,).
+    No assignment within the limits pays more than the ``bound``. Of each limit, ``prices`` has the payoff that one more
+    of it is worth in the relaxation, ``used`` its use.
     """
 
     options: Places

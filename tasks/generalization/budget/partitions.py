@@ -69,12 +69,7 @@ class Weighed:
 class MixedPartition:
     """Partitions that agree from the top down to some regions, and for each region the one that is taken there.
 
-    Attributes
-    ----------
-    regions
-        Numbers of the regions' cells, growing.
-    taken
-        Partition taken in each region.
+    ``regions`` are the numbers of the regions' cells, growing; ``taken`` is the partition in each.
     """
 
     hierarchies: tuple[Hierarchy, ...]

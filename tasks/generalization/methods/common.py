@@ -18,7 +18,7 @@ from tasks.generalization.game import TIE, Floats
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.problem import Problem
 from tasks.microdata.cube import SparseCube
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples
 from tasks.request.model import Method
 
@@ -69,8 +69,12 @@ class _BoxSearch:
         sizes = np.arange(min(problem.payoffs.safe_group, everybody, _LARGEST_TRIED) + 1).astype(np.int64)
         most = np.maximum.accumulate(problem.payoffs.publisher(np.zeros(len(sizes)), sizes))
         search = cls(problem, data, losses, np.append(most, 0.0) if len(most) <= everybody else most)
-        for box in _first_boxes(trees):
-            search._put(box, 0.0, counted=False)
+        # Boxes that hold all strategies together: one for each way in which levels that cross can lie.
+        ways = [
+            [(0, tree.n_levels - 1)] if tree.is_tree else [(one, one) for one in range(tree.n_levels)] for tree in trees
+        ]
+        for way in product(*ways):
+            search._put((tuple(low for low, _ in way), tuple(high for _, high in way)), 0.0, counted=False)
         return search
 
     @property
@@ -100,15 +104,6 @@ class _BoxSearch:
         self.totals[node] = float(self.data.counts @ self.problem.payoffs.publisher(value, people))
         self.best = max(self.best, self.totals[node])
         return float(self.data.counts @ self.caps[np.clip(people, 1, len(self.caps) - 1)])
-
-
-def _first_boxes(trees: Sequence[Hierarchy]) -> list[Box]:
-    """Boxes that hold all strategies together: one for each way in which levels that cross can lie."""
-    ways = [
-        [(0, tree.n_levels - 1)] if tree.is_tree else [(level, level) for level in range(tree.n_levels)]
-        for tree in trees
-    ]
-    return [(tuple(low for low, _ in way), tuple(high for _, high in way)) for way in product(*ways)]
 
 
 def _halves(losses: Sequence[Floats], box: Box) -> tuple[Box, Box]:

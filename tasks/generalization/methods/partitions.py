@@ -1,7 +1,5 @@
 """The partitions: whole cells of trees are divided by the exact recursion, which counts all of them."""
 
-from math import prod
-
 from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.exact import Rule
@@ -37,8 +35,8 @@ def check_divisible(table: CountIndex) -> None:
 
 def divisible(table: CountIndex) -> bool:
     """Whether no levels cross and all cells can be counted: densely, or those that the population has, one by one."""
-    reached = len(table.population) * prod(hierarchy.n_levels for hierarchy in table.hierarchies)
-    counted = table.people.form == "dense" or reached * _BYTES_A_CELL <= max(table.memory_limit, _SPARSE_AT_LEAST)
+    most = max(table.memory_limit, _SPARSE_AT_LEAST)
+    counted = table.people.form == "dense" or table.game_size * _BYTES_A_CELL <= most
     return counted and all(hierarchy.is_tree for hierarchy in table.hierarchies)
 
 

@@ -21,19 +21,7 @@ _LARGEST = 2.0**52
 
 @dataclass(frozen=True, eq=False)
 class StakesPoints:
-    """Stakes of many points; all arrays of shape (n_points,), greater than 0, in one currency.
-
-    Attributes
-    ----------
-    benefit
-        V.
-    loss
-        L.
-    gain
-        G.
-    cost
-        c.
-    """
+    """Stakes V, L, G and c of many points; all arrays of shape (n_points,), greater than 0, in one currency."""
 
     benefit: Floats
     loss: Floats
@@ -105,8 +93,6 @@ class GameMeans:
     """Share of the records that are worth attacking."""
     intensity: Floats
     """Generalization intensity GI, 0 to 1."""
-    specific: Floats
-    """Share of the records released in full detail."""
 
     def publisher(self, stakes: StakesPoints) -> Floats:
         """Publisher's payoff, units a record."""
@@ -133,8 +119,6 @@ class FixedFile:
     """Mean share of information kept; suppressed records keep nothing."""
     intensity: float
     """Mean generalization intensity GI; that of suppressed records is 1."""
-    specific: float
-    """Share of the records released in full detail."""
 
     def means(self, stakes: StakesPoints) -> GameMeans:
         """Figures of the file under some stakes, by which only attacks and payoffs change."""
@@ -142,9 +126,7 @@ class FixedFile:
         attacked = np.concatenate([[0.0], np.cumsum(self.shares)])
         reidentified = np.concatenate([[0.0], np.cumsum(self.shares / self.sizes)])
         same = np.ones(len(stakes))
-        return GameMeans(
-            self.kept * same, reidentified[upto], attacked[upto], self.intensity * same, self.specific * same
-        )
+        return GameMeans(self.kept * same, reidentified[upto], attacked[upto], self.intensity * same)
 
 
 def fixed_file(people: Counts, kept: Floats, intensity: Floats, records: Counts, total: int) -> FixedFile:
@@ -159,5 +141,4 @@ def fixed_file(people: Counts, kept: Floats, intensity: Floats, records: Counts,
         shares=np.bincount(place.ravel(), weights=records, minlength=len(sizes)) / total,
         kept=float(records @ kept / total),
         intensity=float((records @ intensity + (total - records.sum())) / total),
-        specific=float(records[intensity == 0].sum() / total),
     )

@@ -28,22 +28,10 @@ Places = NDArray[np.intp]
 class Staircases:
     """Distinct staircases, one after the other; a step is a strategy.
 
-    Attributes
-    ----------
-    starts
-        First step of each staircase, and the number of all steps last; shape (n_staircases + 1,).
-    kept
-        Share of information kept by each step, not rising along a staircase; shape (n_steps,).
-    people
-        Group of each step, rising along a staircase, from 1 to the largest safe group; shape (n_steps,).
-    nodes
-        Lattice node of each step.
-    intensity
-        Generalization intensity GI of each step, 0 to 1.
-    records
-        Records of each staircase, shape (n_staircases,).
-    of_tuple
-        Staircase of each tuple of the data, shape (n_tuples,).
+    ``starts`` has the first step of each and at last the number of all steps, ``records`` those of each, ``of_tuple``
+    the staircase of each tuple of the data. Of each step: the share of information ``kept``, not rising along a
+    staircase; its group, ``people``, rising, from 1 to the largest safe group; the lattice node; and the generalization
+    ``intensity`` GI, 0 to 1.
     """
 
     starts: Places

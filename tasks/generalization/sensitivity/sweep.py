@@ -38,7 +38,6 @@ def sweep(stairs: Staircases, stakes: StakesPoints, rule: Rule = Rule.BASIC) -> 
             (hit / stairs.people[step]).sum(),
             hit.sum(),
             stairs.intensity[step] @ stairs.records,
-            (stairs.nodes[step] == 0) @ stairs.records,
         ]
         total = stairs.records.sum() if (step >= 0).all() else np.nan
         means[:, points] = np.array(sums)[:, None] / total

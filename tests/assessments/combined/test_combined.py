@@ -57,20 +57,6 @@ def test_equals_the_definition(table, epsilon, exclusive, alpha) -> None:
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(tables(), st.sampled_from([None, 0.05]), st.booleans(), st.integers(1, 5))
-def test_large_tables_are_counted_in_parts(table, epsilon, exclusive, size) -> None:
-    codes, probabilities, weights = table
-    whole = mean_contributions(codes, probabilities, weights, 1.0, epsilon, exclusive=exclusive)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tasks.assessments.combined.known_sets._PART", size)
-        # Another α, since the last problem's solution is kept; by 2 it changes no digit.
-        parts = mean_contributions(codes, probabilities, weights, 2.0, epsilon, exclusive=exclusive)
-    np.testing.assert_allclose(parts.risks, 2 * whole.risks, rtol=1e-12)
-    assert dict(parts.known_sets) == pytest.approx({known: 2 * part for known, part in whole.known_sets})
-    assert dict(parts.attributes) == pytest.approx({place: 2 * part for place, part in whole.attributes})
-
-
-@settings(max_examples=examples(60), deadline=None)
 @given(tables(), st.sampled_from([0.02, 0.05, 0.4, 0.9]), st.booleans())
 def test_what_epsilon_leaves_out_is_bounded(table, epsilon, exclusive) -> None:
     """Never below the whole; equal to it for a record that is alone by every set that is left out."""

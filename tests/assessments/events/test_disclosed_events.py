@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tasks.assessments.events.disclosed import DisclosedEvents, disclosed_events
-from tasks.candidate.class_values import OrderedValues, disclosed_values
+from tasks.assessments.events.disclosed import disclosed_events
+from tasks.candidate.class_values import Disclosed, OrderedValues, disclosed_values
 from tasks.microdata.coded import code_column
 from tasks.request.model import MissingReading, SensitivityWeights, ValueType
 from tests.reference.plain_disclosure import near, width_of
@@ -30,7 +30,7 @@ def found(
     rows: list[tuple[int, str | None]],
     kind: ValueType = ValueType.TEXT,
     missing: MissingReading = MissingReading.ANY_VALUE,
-) -> DisclosedEvents:
+) -> Disclosed:
     persons = np.array([person for person, _ in rows])
     return disclosed_events(np.array(classes), persons, ordered([value for _, value in rows], kind, missing), TESTS)
 

@@ -60,7 +60,7 @@ def test_regret_is_what_another_file_would_have_paid() -> None:
     def best(stakes: StakesPoints) -> GameMeans:
         sure = detailed.means(stakes).attacked == 0
         one, other = detailed.means(stakes), file.means(stakes)
-        names = ("kept", "reidentified", "attacked", "intensity", "specific")
+        names = ("kept", "reidentified", "attacked", "intensity")
         return GameMeans(*(np.where(sure, getattr(one, name), getattr(other, name)) for name in names))
 
     factors = np.array([0.5, 1.0, 1.1, 1.3, 2.0])

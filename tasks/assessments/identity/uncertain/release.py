@@ -21,20 +21,20 @@ from tasks.assessments.identity.uncertain.terms import (
     DEPENDENT,
     GAME,
     SEQUENTIAL,
+    WORSE_WHEN_LARGER,
     RecipientTerm,
     check_deterrence,
     influences,
     is_drawn,
     is_monotone,
     is_planned_against,
-    larger_is_worse,
     quantiles,
     with_terms,
 )
 from tasks.assessments.measures import is_possible
-from tasks.assessments.sequential.assessment import is_accessed
-from tasks.candidate.coalition import coalitions_of
-from tasks.candidate.groups import attack_on, densest_group, groups, within_reach
+from tasks.assessments.sequential.assessment import gate_figures, judged_belief
+from tasks.candidate.candidate import Candidate
+from tasks.candidate.groups import densest_group, groups
 from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
@@ -79,23 +79,8 @@ class FileGroups:
 
         Raises ParameterError if the adversary's plan cannot be solved.
         """
-        risks, released = self._risks(profile), self.records.sum()
-        return {
-            Measure.SEQUENTIAL_MAXIMUM: float(risks.max()),
-            Measure.SEQUENTIAL_MEAN: float(self.records @ risks / released),
-            Measure.SEQUENTIAL_ATTACKED: float(self.records[risks > 0].sum() / released),
-            Measure.SEQUENTIAL_EXPECTED: float(self.records @ risks),
-            Measure.SEQUENTIAL_LOSS: loss * float(self.records @ risks),
-        }
-
-    def _risks(self, profile: AdversaryProfile) -> Floats:
-        """Risks as ``sequential.sequential.judged_risks`` gives them; free access needs no decision."""
         found = groups(self.table, self.people, self.listed, self.records, profile.prior)
-        profile = within_reach(profile, found)
-        risks = attack_on(profile, found).risk
-        if profile.access_cost > 0 and risks.any() and not is_accessed(profile, found):
-            return np.zeros_like(risks)
-        return risks
+        return gate_figures((judged_belief(profile, found),), loss)
 
 
 def file_groups(
@@ -107,11 +92,7 @@ def file_groups(
     that came in, where the table has those alone that are released.
     """
     total = table.data.total if collected is None else collected
-    columns = (
-        [generalization.effective[kept]]
-        if generalization.listed is None
-        else [generalization.effective[kept], generalization.listed[kept]]
-    )
+    columns = [one[kept] for one in (generalization.effective, generalization.listed) if one is not None]
     distinct, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     records = table.data.counts[kept]
     return FileGroups(
@@ -240,8 +221,8 @@ class UncertainRelease:
                     profile = _ranged(derive_profile(recipient, *densest).profile, reach)
                     found |= file.sequential_figures(profile, recipient.stakes.loss)
             figures.append([found[measure] for measure in self.measures])
-        worst: list[float] = ((np.array(figures) * self._signs).max(axis=0) * self._signs).tolist()
-        return worst
+        signs = np.array([-1.0 if measure in LARGER_IS_BETTER else 1.0 for measure in self.measures])
+        return [float(one) for one in (np.array(figures) * signs).max(axis=0) * signs]
 
     def monotone(self, measure: Measure, terms: Collection[RecipientTerm] | None = None) -> bool:
         """Whether a measure is worst where some terms (all uncertain ones) are worst, and best where they are best."""
@@ -254,7 +235,7 @@ class UncertainRelease:
     @cached_property
     def extremes(self) -> tuple[dict[RecipientTerm, float], dict[RecipientTerm, float]]:
         """All uncertain terms at their worst ends, and at their best."""
-        ends = {name: term.ends[::-1] if larger_is_worse(name) else term.ends for name, term in self.uncertain.items()}
+        ends = {name: one.ends[:: -1 if name in WORSE_WHEN_LARGER else 1] for name, one in self.uncertain.items()}
         return {name: one[0] for name, one in ends.items()}, {name: one[1] for name, one in ends.items()}
 
     @cached_property
@@ -277,35 +258,22 @@ class UncertainRelease:
             for values in product(*((low, (low + high) / 2, high) for low, high in places.values())):
                 yield best | dict(zip(places, values, strict=True))
 
-    @cached_property
-    def _signs(self) -> Floats:
-        return np.array([-1.0 if measure in LARGER_IS_BETTER else 1.0 for measure in self.measures])
 
-
-def uncertain_release(
-    table: CountIndex,
-    request: ReleaseRequest,
-    recipient: Recipient,
-    generalization: Generalization,
-    released: NDArray[np.bool_],
-    *,
-    collected: int | None = None,
-) -> UncertainRelease | None:
+def uncertain_release(candidate: Candidate, *, collected: int | None = None) -> UncertainRelease | None:
     """File and gates that depend on the uncertain terms; None where no term is uncertain.
 
-    Coalitions are covered, as by the gates. All other gates have the same result for every set of terms. ``released``
-    and ``collected`` are as ``kept`` and ``collected`` of ``file_groups``.
+    Coalitions are covered, as by the gates. All other gates have the same result for every set of terms. ``collected``
+    is as of ``file_groups``.
     """
+    recipient, released, index = candidate.recipient, candidate.released, candidate.index
     if recipient.uncertain is None:
         return None
-    seen = [(file_groups(table, generalization, released, collected), densest_group(generalization, released))]
-    for one in coalitions_of(table, generalization, released, request, recipient):
-        seen.append((file_groups(table, one.copy, released), densest_group(one.copy, released)))  # noqa: PERF401
+    copies = [(candidate.generalization, collected), *((one.copy, None) for one in candidate.coalitions)]
     return UncertainRelease(
-        request=request,
+        request=candidate.request,
         recipient=recipient,
         uncertain={RecipientTerm(name): term for name, term in recipient.uncertain.given.items()},
-        seen=seen,
+        seen=[(file_groups(index, made, released, came), densest_group(made, released)) for made, came in copies],
     )
 
 
@@ -315,6 +283,5 @@ def _ranged(profile: AdversaryProfile, highest: tuple[float, float] | None) -> A
 
 def passes(gate: Gate, figure: float) -> bool:
     """Whether a figure passes a gate; one that is missing or impossible does not."""
-    if not is_possible(gate.measure, figure):
-        return False
-    return figure <= gate.threshold if gate.at_most is not None else figure >= gate.threshold
+    kept = figure <= gate.threshold if gate.at_most is not None else figure >= gate.threshold
+    return kept and is_possible(gate.measure, figure)

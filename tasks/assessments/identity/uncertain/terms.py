@@ -68,20 +68,12 @@ _DETECTIONS = frozenset({RecipientTerm.DETECTION, RecipientTerm.DETECTION_SLOPE}
 
 GAME = frozenset({Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED, Measure.PUBLISHER_PAYOFF})
 """Measures that depend on the adversary in the game."""
-SEQUENTIAL = frozenset(
-    {
-        Measure.SEQUENTIAL_MAXIMUM,
-        Measure.SEQUENTIAL_MEAN,
-        Measure.SEQUENTIAL_ATTACKED,
-        Measure.SEQUENTIAL_EXPECTED,
-        Measure.SEQUENTIAL_LOSS,
-    }
-)
+SEQUENTIAL = frozenset(one for one in Measure if one.value.startswith("sequential."))
 """Measures that depend on the sequential adversary."""
 DEPENDENT = GAME | SEQUENTIAL
 """Measures that depend on the terms; all others are those of the file."""
 
-_WORSE_WHEN_LARGER = frozenset(
+WORSE_WHEN_LARGER = frozenset(
     {
         RecipientTerm.LOSS,
         RecipientTerm.GAIN,
@@ -90,6 +82,7 @@ _WORSE_WHEN_LARGER = frozenset(
         RecipientTerm.CONFIRMATION,
     }
 )
+"""Terms in which no measure that is monotone gets better as they grow; as others grow none gets worse."""
 
 
 def with_terms(recipient: Recipient, terms: Mapping[RecipientTerm, float]) -> Recipient:
@@ -133,25 +126,11 @@ def is_planned_against(request: ReleaseRequest) -> bool:
     return request.policy.generalization.adversary == "sequential"
 
 
-def larger_is_worse(term: RecipientTerm) -> bool:
-    """Whether no measure that is monotone in a term gets better as the term grows; if not, none gets worse."""
-    return term in _WORSE_WHEN_LARGER
-
-
 def is_monotone(term: RecipientTerm, measure: Measure, profile: AdversaryProfile, *, planned: bool) -> bool:
     """Whether a measure of a given file only gets worse, or only better, as a term grows.
 
-    Parameters
-    ----------
-    term : RecipientTerm
-    measure : Measure
-    profile : AdversaryProfile
-        For the limit on penalties.
-    planned : bool
-        Whether the game is that of a sequential adversary.
+    ``profile`` has the limit on penalties; ``planned`` says whether the game is that of a sequential adversary.
 
-    Notes
-    -----
     What an attempt brings, less what it costs, grows with the gain and falls with the costs, in every state of the
     plan; so does the set of states in which the adversary goes on. The number of fines does not depend on either. A
     higher probability of detection lowers the worth of the plan, and with it the set of records attacked. But where
@@ -161,11 +140,9 @@ def is_monotone(term: RecipientTerm, measure: Measure, profile: AdversaryProfile
     at a lower prior is judged too (``tasks.adversary.unsure_access``). A higher discount or confirmation, and fewer
     penalties, never lower the worth of any state: each goes on wherever it did before.
     """
-    if measure not in SEQUENTIAL and not (planned and measure in GAME):
+    if term not in _DETECTIONS or (measure not in SEQUENTIAL and not (planned and measure in GAME)):
         return True
-    if term in _DETECTIONS:
-        return profile.max_penalties is None or measure in {Measure.SEQUENTIAL_ATTACKED, Measure.TRANSPARENT_ATTACKED}
-    return True
+    return profile.max_penalties is None or measure in {Measure.SEQUENTIAL_ATTACKED, Measure.TRANSPARENT_ATTACKED}
 
 
 def check_deterrence(recipient: Recipient, terms: Collection[RecipientTerm]) -> None:

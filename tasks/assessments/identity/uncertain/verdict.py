@@ -22,11 +22,11 @@ from tasks.assessments.identity.facts import (
 )
 from tasks.assessments.identity.uncertain.release import TermOutcomes, UncertainRelease, passes, uncertain_release
 from tasks.assessments.identity.uncertain.terms import RecipientTerm, quantiles
+from tasks.candidate.candidate import Candidate
 from tasks.core.fact import Interval
-from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats
 from tasks.generalization.setting import payoffs_of
-from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest, UncertainTerm
+from tasks.request.model import Gate, Measure, UncertainTerm
 
 _PARTS = 5
 _RESAMPLED = 200
@@ -40,15 +40,8 @@ def deciding(
 ) -> tuple[DecidingFact, ...]:
     """Influence of each drawn term on the verdict, strongest first.
 
-    Parameters
-    ----------
-    release : UncertainRelease
-    halves : array of shape (2, n_half, n_drawn)
-        Probabilities at which the terms were drawn, in two independent halves.
-    approved : array of shape (2·n_half,)
-        Verdicts of the first half, then of the second.
-    rng : Generator
-        For the bootstrap.
+    ``halves``, of shape (2, n_half, n_drawn), are the probabilities at which the terms were drawn, in two independent
+    halves; ``approved``, (2·n_half,), the verdicts of the first half, then of the second; ``rng`` is for the bootstrap.
     """
     probabilities = halves.reshape(len(approved), -1)
     varies = approved.any() and not approved.all()
@@ -120,19 +113,12 @@ PROBABILITIES = (0.05, 0.5, 0.95)
 _PARAMETERS = ("mode", "mean", "deviation", "values", "weights")
 
 
-def uncertainty(  # noqa: PLR0917
-    table: CountIndex,
-    request: ReleaseRequest,
-    recipient: Recipient,
-    generalization: Generalization,
-    released: NDArray[np.bool_],
-    rng: np.random.Generator,
-    *,
-    collected: int | None = None,
+def uncertainty(
+    candidate: Candidate, rng: np.random.Generator, *, collected: int | None = None
 ) -> UncertaintyFact | None:
-    """Uncertainty of the verdict on a file; None where no term is uncertain. Parameters as of ``uncertain_release``."""
-    release = uncertain_release(table, request, recipient, generalization, released, collected=collected)
-    return None if release is None else assess(release, request.policy.sensitivity.draws, rng)
+    """Uncertainty of the verdict on a copy; None where no term is uncertain. Parameters as of ``uncertain_release``."""
+    release = uncertain_release(candidate, collected=collected)
+    return None if release is None else assess(release, candidate.request.policy.sensitivity.draws, rng)
 
 
 def assess(release: UncertainRelease, draws: int, rng: np.random.Generator) -> UncertaintyFact:
@@ -201,15 +187,11 @@ def gate_intervals(fact: UncertaintyFact | None) -> dict[Measure, tuple[Interval
 def _certain(release: UncertainRelease) -> bool | None:
     monotone = [release.monotone(measure) for measure in release.measures]
     worst, best = release.extremes
-    at_worst, at_best = (
-        [passes(gate, figure) for gate, figure in zip(release.gates, figures, strict=True)]
-        for figures in (release.bound(worst, release.ranging), release.figures(best))
-    )
-    if all(at_worst):
+    at_worst, at_best = release.bound(worst, release.ranging), release.figures(best)
+    if all(map(passes, release.gates, at_worst)):
         return True
-    if any(known and not good for known, good in zip(monotone, at_best, strict=True)):
-        return False
-    return None
+    good = map(passes, release.gates, at_best)
+    return False if any(known and not one for known, one in zip(monotone, good, strict=True)) else None
 
 
 def _figure(release: UncertainRelease, gate: Gate, outcomes: TermOutcomes) -> FigureRangeFact:
