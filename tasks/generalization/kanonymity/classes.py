@@ -1,12 +1,13 @@
 """Equivalence classes of lattice nodes, counted from classes already counted, never from records.
 
-A node is counted from the coarsest stored node below it. The count cube over all nodes (``tasks.microdata.cube``) would
-need every cell: hundreds of millions with eight attributes, of which the tuples reach a few thousand a node.
+The attributes are split into two halves and a distinct tuple is a pair of half tuples, so that the class numbers of a
+node are two lookups and one sum. A node is counted from the coarsest stored node below it. The count cube over all
+nodes (``tasks.microdata.cube``) would need every cell: hundreds of millions with eight attributes, of which the tuples
+reach a few thousand a node.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from operator import le
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ _KEY_LIMIT = 2**62
 _CELLS_A_ROW = 8
 _CELLS_AT_LEAST = 2**14
 _ROWS_KEPT = 2**23
-"""Rows of class tables kept to count further nodes from; 16 bytes each."""
+"""Rows of class tables kept to count further nodes from; 24 bytes each."""
 
 
 def number_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n_rows: int) -> tuple[Ints, int]:
@@ -95,18 +96,13 @@ class Half:
         return self._numbered[levels]
 
 
-def half_of(codes: Ints, hierarchies: Sequence[Hierarchy]) -> tuple[Half, Ints]:
-    """Distinct tuples over some attributes, and the one of each row of leaf codes."""
-    numbers, member = fold(codes)
-    return Half(tuple(hierarchies), codes[member]), numbers
-
-
 @dataclass(frozen=True)
 class Classes:
     """The equivalence classes of a lattice node; all arrays of shape (n_classes,)."""
 
-    member: Ints
-    """One distinct tuple of each class."""
+    left: Ints
+    """One half tuple of each class, by its row among the left half's codes."""
+    right: Ints
     records: Floats
     """Records of each class, whole numbers."""
 
@@ -114,39 +110,91 @@ class Classes:
         return len(self.records)
 
 
+class Stock:
+    """Classes of nodes counted so far, to count further nodes from; at most ``_ROWS_KEPT`` rows."""
+
+    def __init__(self, n_attributes: int) -> None:
+        self._classes: dict[Levels, Classes] = {}
+        self._levels = np.empty((64, n_attributes), dtype=np.int32)
+        self._sizes = np.empty(64, dtype=np.int64)
+        self._rows = 0
+
+    def get(self, levels: Levels) -> Classes | None:
+        """The classes of a node, if counted."""
+        return self._classes.get(levels)
+
+    def add(self, levels: Levels, classes: Classes) -> None:
+        """Keep the classes of a node; all others are let go where there is no room."""
+        if self._rows + len(classes) > _ROWS_KEPT:
+            self._classes.clear()
+            self._rows = 0
+        number = len(self._classes)
+        if number == len(self._sizes):
+            self._levels = np.concatenate([self._levels, np.empty_like(self._levels)])
+            self._sizes = np.concatenate([self._sizes, np.empty_like(self._sizes)])
+        self._classes[levels] = classes
+        self._levels[number], self._sizes[number] = levels, len(classes)
+        self._rows += len(classes)
+
+    def coarsest_below(self, levels: Levels) -> Classes | None:
+        """The fewest classes among the nodes counted that are more specific in no attribute."""
+        number = len(self._classes)
+        below = np.flatnonzero((self._levels[:number] <= levels).all(axis=1))
+        if len(below) == 0:
+            return None
+        chosen = self._levels[below[self._sizes[below].argmin()]]
+        return self._classes[tuple(chosen.tolist())]
+
+
 @dataclass(frozen=True)
 class Tally:
-    """Distinct tuples of a table with their records, and the classes of the nodes counted so far."""
+    """Distinct tuples of a table, as pairs of half tuples, and the classes of the nodes counted so far."""
 
-    hierarchies: tuple[Hierarchy, ...]
-    codes: Ints
-    """Leaf codes of each tuple, shape (n_tuples, n_attributes)."""
+    left: Half
+    right: Half
     tuples: Classes
     """The distinct tuples with their records."""
     tuple_of_record: Ints
-    counted: dict[Levels, Classes] = field(default_factory=dict, repr=False, compare=False)
-    """Classes of nodes counted so far, to count further nodes from; at most about ``_ROWS_KEPT`` rows."""
+    stock: Stock = field(repr=False, compare=False)
+
+    def codes(self, classes: Classes) -> Ints:
+        """Leaf codes of one tuple of each class, shape (n_classes, n_attributes)."""
+        return np.concatenate([self.left.codes[classes.left], self.right.codes[classes.right]], axis=1)
 
     def classes(self, levels: Levels) -> Classes:
         """The classes of a node."""
-        if levels not in self.counted:
-            more_specific = (one for node, one in self.counted.items() if all(map(le, node, levels)))
-            source = min(more_specific, key=len, default=self.tuples)
-            if sum(map(len, self.counted.values())) > _ROWS_KEPT:
-                self.counted.clear()
-            self.counted[levels] = _merged(source, *self._cells(source, levels))
-        return self.counted[levels]
+        counted = self.stock.get(levels)
+        if counted is None:
+            source = self._source(levels)
+            counted = _merged(source, *self._cells(source, levels))
+            self.stock.add(levels, counted)
+        return counted
 
     def class_of_tuple(self, levels: Levels) -> Ints:
         """Number among ``classes(levels)`` of the class of each distinct tuple."""
-        numbers, _ = self._cells(self.tuples, levels)
-        own, _ = self._cells(self.classes(levels), levels)
+        classes = self.classes(levels)
+        numbers, bound = self._cells(self.tuples, levels)
+        own, _ = self._cells(classes, levels)
+        if _dense(bound, len(numbers)):
+            place = np.empty(bound, dtype=np.int64)
+            place[own] = np.arange(len(own))
+            return place[numbers]
         return pd.Index(own).get_indexer(pd.Index(numbers)).astype(np.int64)
 
     def _cells(self, rows: Classes, levels: Levels) -> tuple[Ints, int]:
-        axes = list(zip(self.hierarchies, self.codes.T, levels, strict=True))
-        columns = [tree.groups[:, level][codes[rows.member]] for tree, codes, level in axes]
-        return number_rows(columns, [len(tree.labels[level]) for tree, _, level in axes], len(rows))
+        middle = len(self.left.hierarchies)
+        left, n_left = self.left.numbered(levels[:middle])
+        right, n_right = self.right.numbered(levels[middle:])
+        cells = (left * n_right).take(rows.left)
+        cells += right.take(rows.right)
+        return cells, n_left * n_right
+
+    def _source(self, levels: Levels) -> Classes:
+        """The smallest stored table; the left half's levels get their own table, since many nodes share it."""
+        middle = len(self.left.hierarchies)
+        if any(levels[:middle]) and any(levels[middle:]):
+            self.classes((*levels[:middle], *(0 for _ in levels[middle:])))
+        return self.stock.coarsest_below(levels) or self.tuples
 
 
 def _dense(bound: int, n_rows: int) -> bool:
@@ -162,15 +210,25 @@ def _merged(rows: Classes, cells: Ints, bound: int) -> Classes:
     one_of = np.empty(bound, dtype=np.int64)
     one_of[cells] = np.arange(len(cells))
     present = np.flatnonzero(records > 0)
-    return Classes(rows.member.take(one_of.take(present)), records.take(present))
+    chosen = one_of.take(present)
+    return Classes(rows.left.take(chosen), rows.right.take(chosen), records.take(present))
 
 
 def tally(codes: Ints, hierarchies: Sequence[Hierarchy], counts: Ints | None = None) -> Tally:
-    """Fold records, leaf codes of shape (n_records, n_attributes), into distinct tuples.
+    """Fold records, leaf codes of shape (n_records, n_attributes), into distinct tuples, split for counting.
 
     With ``counts`` each row stands for so many records.
     """
-    numbers, member = fold(codes)
+    middle = (len(hierarchies) + 1) // 2
+    halves = [half_of(codes[:, :middle], hierarchies[:middle]), half_of(codes[:, middle:], hierarchies[middle:])]
+    (left, left_of), (right, right_of) = halves
+    numbers, member = fold(np.column_stack([left_of, right_of]))
     records = np.bincount(numbers, counts, minlength=len(member)).astype(np.float64)
-    tuples = Classes(np.arange(len(member)), records)
-    return Tally(tuple(hierarchies), np.asfortranarray(codes[member]), tuples, numbers)
+    tuples = Classes(left_of[member], right_of[member], records)
+    return Tally(left, right, tuples, numbers, Stock(len(hierarchies)))
+
+
+def half_of(codes: Ints, hierarchies: Sequence[Hierarchy]) -> tuple[Half, Ints]:
+    """Distinct tuples over some attributes, and the one of each row of leaf codes."""
+    numbers, member = fold(codes)
+    return Half(tuple(hierarchies), codes[member]), numbers

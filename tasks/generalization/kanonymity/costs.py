@@ -32,7 +32,7 @@ class AdditiveCost:
     @cached_property
     def released(self) -> list[Floats]:
         """Cost of each attribute that counts at each of its levels, nothing suppressed."""
-        codes, records = self.tally.codes, self.tally.tuples.records
+        codes, records = self.tally.codes(self.tally.tuples), self.tally.tuples.records
         return [
             np.bincount(codes[:, axis], weights=records, minlength=len(costs.released)) @ costs.released
             for axis, costs in self.whole.used
@@ -55,10 +55,25 @@ class AdditiveCost:
         """Nothing that the floor does not say."""
         return -np.inf
 
+    @cached_property
+    def _more_of_half(self) -> list[tuple[bool, Floats]]:
+        """Whether each attribute that counts is of the left half, and its ``more`` by level and half tuple."""
+        middle, tables = len(self.tally.left.hierarchies), []
+        for axis, costs in self.whole.used:
+            left = axis < middle
+            codes = self.tally.left.codes[:, axis] if left else self.tally.right.codes[:, axis - middle]
+            tables.append((left, np.ascontiguousarray(costs.more[codes].T)))
+        return tables
+
     def _more(self, levels: Levels, classes: Classes, withheld: Bools) -> Floats:
         out = np.flatnonzero(withheld)
-        codes, records = self.tally.codes[classes.member[out]], classes.records[out]
-        return np.array([records @ costs.more[codes[:, axis], levels[axis]] for axis, costs in self.whole.used])
+        left, right, records = classes.left[out], classes.right[out], classes.records[out]
+        return np.array(
+            [
+                records @ more[levels[axis]].take(left if on_left else right)
+                for (axis, _), (on_left, more) in zip(self.whole.used, self._more_of_half, strict=True)
+            ]
+        )
 
     def _grid(self, heights: Levels, more: Floats) -> Floats:
         product = self.whole.metric is Metric.LOSS

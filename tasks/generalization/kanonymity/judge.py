@@ -65,7 +65,7 @@ class Judge:
         firm = classes.records < self.k
         withheld = firm.copy()
         for constraint in self.people:
-            codes = self.tally.codes[classes.member].astype(np.int32)
+            codes = self.tally.codes(classes).astype(np.int32)
             cells = cells_at(codes, np.array(levels, dtype=np.int32), self.hierarchies)
             people = np.zeros(len(cells), np.int64) if constraint.people is None else constraint.people.count(cells)
             violating = ~constraint.met(classes.records, people)

@@ -32,26 +32,32 @@ _RANKED_SHARE = 0.05
 
 
 class Frontier:
-    """Open nodes of a lattice with bounds on their costs, infinite once a node is settled.
+    """Open nodes of a lattice with bounds on their costs.
 
     A node is picked for what it settles in the worse case: the open nodes below it if it is not allowed, those that
     cannot cost less if it is. So the search halves what is open, as a binary search along a path does.
     """
 
     def __init__(self, floor: Floats, *, ranked: bool) -> None:
-        self._bounds, self._ranked = floor.copy(), ranked
+        self._bounds = floor.copy()
+        self._open = np.ones(floor.shape, dtype=np.bool_)
+        self._ranked = ranked
         self._queue: list[int] = []
 
     def __bool__(self) -> bool:
-        return bool(np.isfinite(self._bounds).any())
+        return bool(self._open.any())
 
     def close(self, levels: Levels) -> None:
         """Settle one node."""
-        self._bounds[levels] = np.inf
+        self._open[levels] = False
+
+    def close_below(self, levels: Levels) -> None:
+        """Settle a node and all more specific ones."""
+        self._open[_down(levels)] = False
 
     def raise_below(self, levels: Levels, bounds: Floats | float) -> None:
         """Raise the bounds of a node and all more specific ones."""
-        part = self._bounds[tuple(slice(level + 1) for level in levels)]
+        part = self._bounds[_down(levels)]
         np.maximum(part, bounds, out=part)
 
     def raise_above(self, levels: Levels, bound: float) -> None:
@@ -61,31 +67,31 @@ class Frontier:
 
     def close_over(self, cost: float) -> None:
         """Settle all nodes that cost more than ``cost``."""
-        self._bounds[self._bounds > beyond(cost)] = np.inf
+        self._open &= self._bounds <= beyond(cost)
 
     def pick(self) -> Levels:
         """An open node that settles most in the worse case; there must be one."""
         while True:
             if not self._queue:
                 self._queue = self._ranking()
-            levels = tuple(int(level) for level in np.unravel_index(self._queue.pop(), self._bounds.shape))
-            if np.isfinite(self._bounds[levels]):
+            levels = tuple(int(level) for level in np.unravel_index(self._queue.pop(), self._open.shape))
+            if self._open[levels]:
                 return levels
 
     def _ranking(self) -> list[int]:
         """Nodes to pick one after another, the last first, before anything is ranked anew."""
-        nodes = np.flatnonzero(np.isfinite(self._bounds))
+        nodes = np.flatnonzero(self._open)
         settled = self._settled(nodes)
-        number = max(int(_RANKED_SHARE * len(nodes) / settled.max()), 1)
+        most = settled.max()
+        number = max(int(_RANKED_SHARE * len(nodes) / most), 1)
         chosen = np.argpartition(settled, len(nodes) - number)[-number:]
         return [int(node) for node in nodes[chosen[np.argsort(settled[chosen], kind="stable")]]]
 
     def _settled(self, nodes: NDArray[np.intp]) -> NDArray[np.number]:
         """Open nodes that each node settles in the worse case."""
-        open_ = np.isfinite(self._bounds)
-        refused = _sums(open_, below=True)[nodes]
+        refused = _sums(self._open, below=True)[nodes]
         if not self._ranked:
-            return np.minimum(refused, _sums(open_, below=False)[nodes])
+            return np.minimum(refused, _sums(self._open, below=False)[nodes])
         bounds = self._bounds.ravel()[nodes]
         order = np.argsort(bounds)
         at_least = np.empty(len(bounds), dtype=np.int64)
@@ -96,6 +102,10 @@ class Frontier:
 def beyond(cost: float) -> float:
     """The least cost that is more than ``cost`` and not a tie with it."""
     return cost + _TIE * max(abs(cost), 1.0)
+
+
+def _down(levels: Levels) -> tuple[slice, ...]:
+    return tuple(slice(level + 1) for level in levels)
 
 
 def _sums(marks: NDArray[np.bool_], *, below: bool) -> NDArray[np.int32]:
@@ -217,7 +227,7 @@ def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: NodeVerdict
     """Close nodes and raise bounds by what a node implies for those below and above it."""
     unmet = verdict.firm_records > limit or (limit == 0 and verdict.records > 0)
     if unmet or verdict.firm.all():
-        frontier.raise_below(levels, np.inf)
+        frontier.close_below(levels)
     elif verdict.firm_records:
         frontier.raise_below(levels, cost.below(levels, verdict.classes, verdict.firm))
     if not cost.ranked:
