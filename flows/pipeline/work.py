@@ -38,7 +38,6 @@ from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
 from tasks.generalization.setting import follower_of, generalized_against
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked
-from tasks.microdata.counting import Counting
 from tasks.microdata.prepared import prepare_file, save
 
 
@@ -56,8 +55,7 @@ def _stored_bytes(bench: Workbench, name: str, content: bytes) -> Artifact:
 
 def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
     """Read, check and code the microdata and the population; name the assessments that each copy will need."""
-    counting = Counting(bench.run.path / "counting", bench.run.dask)
-    prepared = prepare_file(bench.loaded, bench.data_path, counting)
+    prepared = prepare_file(bench.loaded, bench.data_path, bench.run.dask)
     stored = _stored(bench, "prepared.npz", partial(save, prepared))
     needed = [{"id": one.id, "stage": one.stage} for one in ASSESSMENTS if one.applies(bench.request)]
     return {"prepared": stored, "assessments": needed}

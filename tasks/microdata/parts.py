@@ -1,4 +1,4 @@
-"""A file in parts: each is coded on its own, wherever it lies, and the codes are put together as if it were one.
+"""A file in parts: each is coded on its own, here or on a cluster, and the codes are put together as if it were one.
 
 What comes out does not depend on how the file was cut: tuples are sorted by their keys, and the values of a column
 numbered by their first appearance in the file. A Parquet file is read a piece of some successive row groups at a time,
@@ -7,6 +7,7 @@ so that memory does not grow with it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parquet import CELL_BYTES, check_size, read_parquet, unreadable_parquet
 from tasks.microdata.read import check_columns, is_parquet, no_records, text_frame
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
+from tasks.microdata.workers import done, other_records
 from tasks.request.model import ReleaseRequest
 
 ROWS_A_PIECE = 1_000_000
@@ -178,3 +180,17 @@ class PartCoder:
         held = [part.tuple_of_record, *part.codes.values()]
         complete = part.tuples.total == piece.rows and part.codes.keys() == set(self.by_record)
         return complete and all(len(one) == piece.rows for one in held)
+
+    def code_all(self, cut: Sequence[Piece], dask: str | None) -> tuple[list[FilePart], Tuples] | None:
+        """A part of each piece, coded by the workers of a cluster where there is one, and the tuples of all.
+
+        None where a quasi-identifier is missing or outside its hierarchy. Raises as ``done``, and StageCrashed if a
+        part has other records than its piece.
+        """
+        found = done([partial(self.code, piece) for piece in cut], self.path, dask)
+        coded = [part for part in found if part is not None]
+        if len(coded) < len(cut):
+            return None
+        if not all(map(self.is_whole, coded, cut)):
+            raise other_records(self.path)
+        return coded, joined_tuples(coded, list(self.hierarchies.values()))

@@ -25,7 +25,6 @@ from tasks.microdata.coded import (
     holds_numbers,
     numbered_column,
 )
-from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.fit import check_room
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.missing_values import people_beside_missing, with_missing_leaves
@@ -225,8 +224,10 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     return _with_room(people.with_frame(frame, loaded.request), loaded)
 
 
-def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepared:
+def prepare_file(loaded: LoadedRequest, path: Path, dask: str | None = None) -> Prepared:
     """The same of a file, without ever holding its records as text where it is Parquet.
+
+    ``dask`` is the address of a Dask scheduler whose workers code the pieces of such a file.
 
     Raises
     ------
@@ -238,7 +239,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
     request, missing = loaded.request, loaded.request.dataset.missing
     whole = not is_plain_parquet(path, request)
     if whole or request.dataset.person is not None:
-        if counting.dask is not None:
+        if dask is not None:
             raise DataError(
                 "only Parquet with one row a person can be read on several machines",
                 where=path.name,
@@ -255,11 +256,11 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
 
     people = read_people(loaded, column)
     coder = PartCoder(path.resolve(), request.outbound, coded_attributes(request), missing, people.hierarchies)
-    counted = count_file(coder, cut, counting)
+    counted = coder.code_all(cut, dask)
     if counted is None and (lacking := lacking_columns(request, column)):
         people = people.lacking(lacking, request)
         coder = replace(coder, hierarchies=people.hierarchies)
-        counted = count_file(coder, cut, counting)
+        counted = coder.code_all(cut, dask)
     if counted is None:
         # Somewhere a value is unknown; reading the whole file shows in which records.
         return _with_room(people.with_frame(read_microdata(path, request), request), loaded)

@@ -72,7 +72,6 @@ def count(request: Path, tree: ProcessTree) -> dict[str, Any]:
     from tasks.generalization.generalize import generalize
     from tasks.generalization.setting import game_table, payoffs_of, weights_of
     from tasks.microdata.coded import Prepared
-    from tasks.microdata.counting import Counting
     from tasks.microdata.parts import pieces, read_piece
     from tasks.microdata.prepared import read_people
     from tasks.request.load import load_request
@@ -80,13 +79,11 @@ def count(request: Path, tree: ProcessTree) -> dict[str, Any]:
 
     watch, loaded = Stopwatch(tree), load_request(request)
     asked, path = loaded.request, loaded.resolve(loaded.request.dataset.path, "dataset.path")
-    with _folder(request) as folder:
-        domain = read_people(loaded, lambda name: read_piece(path, (0,), [name], ())[name])
-        population = domain.population
-        watch.lap("population read and coded")
-        cut = pieces(path, asked)
-        data = count_tuples(path, asked, domain.hierarchies, cut, Counting(folder / "scratch"))
-        watch.lap("records counted")
+    domain = read_people(loaded, lambda name: read_piece(path, (0,), [name], ())[name])
+    population = domain.population
+    watch.lap("population read and coded")
+    data = count_tuples(path, asked, domain.hierarchies, pieces(path, asked))
+    watch.lap("records counted")
     if data is None:
         raise RuntimeError("the file does not fit its hierarchies")
     prepared = Prepared(domain.hierarchies, data, population, np.empty(0, dtype=np.int32), {})

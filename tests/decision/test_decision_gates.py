@@ -225,9 +225,7 @@ def test_a_share_is_bounded_by_the_records_it_refers_to() -> None:
     counts = RecordCounts(240, 154)
     attacked = result(Measure.TRANSPARENT_ATTACKED, 150 / 154, 0.5)
     assert write_result(attacked, records=counts)[0] == "over 92.8%"  # 143 of 154: 11 at least are not
-    assert (
-        write_result(result(Measure.SUPPRESSED_SHARE, 5 / 240, 0.5), records=counts)[0] == "under 4.6%"
-    )  # 11 of 240
+    assert write_result(result(Measure.SUPPRESSED_SHARE, 5 / 240, 0.5), records=counts)[0] == "under 4.6%"  # 11 of 240
     verdict, reasons = decide([attacked.model_copy(update={"passed": False})], 0, records=counts)
     assert verdict is Verdict.BLOCKED
     assert "over 92.8% measured" in reasons[0]

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.microdata.counting import DUCKDB_FROM, DUCKDB_MEMORY_MB
 from tasks.microdata.parts import ROWS_A_PIECE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
@@ -50,13 +49,9 @@ def test_the_estimate_for_counting_is_fitted_to_its_table() -> None:
     records, counting = rows[:, 0] / 1e6, rows[:, 5]
     assert list(records) == [1, 10, 100]
     assert rows[-1, 1] <= 120
-    assert rows[-1, 3] <= 1.25 * rows[0, 3], "the population's cube takes the memory, not the file"
-    assert told(r"DuckDB counts a million records in # s") == pytest.approx(counting[-1] / 100, abs=0.006)
-    assert told(r"NumPy in # s") == pytest.approx(counting[-2] / 10, abs=0.06)
-    assert told(r"10⁹ in about # minutes") == pytest.approx(counting[-1] / 6, abs=0.6)
+    assert rows[-1, 3] <= 1.6 * rows[0, 3], "the population's cube takes most of the memory, not the file"
+    assert told(r"a million records are counted in # s") == pytest.approx(counting[-1] / 100, abs=0.06)
 
 
 def test_constants_are_the_program_s() -> None:
-    assert told(r"from # million records on, DuckDB") == DUCKDB_FROM / 1e6
-    assert told(r"may take # GB") == DUCKDB_MEMORY_MB / 1024
     assert told(r"in pieces of about # million records") == ROWS_A_PIECE / 1e6

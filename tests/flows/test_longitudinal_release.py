@@ -24,7 +24,6 @@ from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.events.facts import EventsFact
 from tasks.core.errors import DataError, StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.microdata.counting import Counting
 from tasks.microdata.prepared import prepare_file
 from tasks.reassessment.record import TodaysVerdict
 from tasks.request.document import read_document
@@ -416,7 +415,7 @@ def test_the_file_of_rows_cannot_be_counted_elsewhere(tmp_path: Path) -> None:
     world = make_visits(tmp_path / "world")
     loaded = load_request(world.request)
     with pytest.raises(DataError, match="one row a person") as caught:
-        prepare_file(loaded, world.data, Counting(tmp_path, "tcp://127.0.0.1:1"))
+        prepare_file(loaded, world.data, "tcp://127.0.0.1:1")
     assert "--dask" in caught.value.fix
 
 

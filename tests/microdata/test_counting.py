@@ -1,4 +1,4 @@
-"""However a file is counted, the codes are the same: as a whole, piece by piece, by DuckDB, on the workers of Dask."""
+"""However a file is counted, the codes are the same: as a whole, piece by piece, on the workers of Dask."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tasks.core.errors import DataError, StageFailed
 from tasks.microdata import workers as by_dask
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.counting import Counting, can_count, count_by_duckdb
 from tasks.microdata.hierarchy import MISSING
-from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_records, joined_tuples, pieces
+from tasks.microdata.parts import FilePart, code_part, joined_records, joined_tuples, pieces
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
 from tasks.microdata.tuples import Tuples
@@ -80,9 +79,8 @@ def whole(loaded: LoadedRequest) -> Prepared:
     return prepare(loaded, read_microdata(path, loaded.request))
 
 
-def in_pieces(loaded: LoadedRequest, **options: Any) -> Prepared:
-    folder = loaded.base
-    return prepare_file(loaded, folder / "data.parquet", Counting(folder / "scratch", **options))
+def in_pieces(loaded: LoadedRequest, dask: str | None = None) -> Prepared:
+    return prepare_file(loaded, loaded.base / "data.parquet", dask)
 
 
 records = st.lists(
@@ -105,16 +103,14 @@ def as_columns(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
 @pytest.mark.slow
 @settings(max_examples=examples(12, 6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=records, group=st.integers(1, 9))
-def test_pieces_and_duckdb_give_what_the_whole_file_gives(
+def test_pieces_give_what_the_whole_file_gives(
     rows: list[tuple[Any, ...]], group: int, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.microdata.prepared.pieces", lambda path, request: pieces(path, request, rows=group))
     for finest in (0, 1):
         level = changed("attributes", "zip", "level", to=finest)
         loaded = odd_request(tmp_path_factory.mktemp("odd"), as_columns(rows), group, level)
-        expected = whole(loaded)
-        assert_same(in_pieces(loaded), expected)
-        assert_same(in_pieces(loaded, duckdb_from=1), expected)
+        assert_same(in_pieces(loaded), whole(loaded))
 
 
 def drawn(n_rows: int, seed: int = 3) -> dict[str, list[Any]]:
@@ -133,29 +129,23 @@ def test_two_workers_give_the_same_bits(tmp_path: Path, cluster: str, monkeypatc
     assert_same(in_pieces(loaded, dask=cluster), whole(loaded))
 
 
-@pytest.mark.parametrize("way", ["pieces", "duckdb", "dask"])
+@pytest.mark.parametrize("way", ["pieces", "dask"])
 def test_tuples_alone(tmp_path: Path, way: str, cluster: str) -> None:
     loaded = odd_request(tmp_path, drawn(700), 64)
-    path, scratch = tmp_path / "data.parquet", tmp_path / "scratch"
+    path = tmp_path / "data.parquet"
     values, _ = read_population(tmp_path / "population.csv", loaded.request.population, ("zip", "age", "sex"))
     trees = build_hierarchies(loaded, values)
-    counting = {
-        "pieces": Counting(scratch),
-        "duckdb": Counting(scratch, duckdb_from=1, memory_limit_mb=64),
-        "dask": Counting(scratch, dask=cluster),
-    }[way]
     cut = pieces(path, loaded.request, rows=100)
     assert len(cut) > 3
-    found = count_tuples(path, loaded.request, trees, cut, counting)
+    found = count_tuples(path, loaded.request, trees, cut, cluster if way == "dask" else None)
     expected = whole(loaded).data
     assert found is not None
     assert np.array_equal(found.keys, expected.keys)
     assert np.array_equal(found.counts, expected.counts)
     assert np.array_equal(found.codes, expected.codes)
-    assert not scratch.exists(), "what did not fit is removed"
 
 
-@pytest.mark.parametrize("way", ["pieces", "duckdb", "dask"])
+@pytest.mark.parametrize("way", ["pieces", "dask"])
 @pytest.mark.parametrize(("column", "value"), [("zip", CANARY), ("age", 94), ("sex", MISSING)])
 def test_what_cannot_be_coded_is_refused_as_in_the_whole_file(
     tmp_path: Path, way: str, column: str, value: Any, cluster: str
@@ -163,11 +153,10 @@ def test_what_cannot_be_coded_is_refused_as_in_the_whole_file(
     columns = drawn(60)
     columns[column][41] = columns[column][7] = value
     loaded = odd_request(tmp_path, columns, 20)
-    options = {"pieces": {}, "duckdb": {"duckdb_from": 1}, "dask": {"dask": cluster}}[way]
     with pytest.raises(DataError) as expected:
         whole(loaded)
     with pytest.raises(DataError) as caught:
-        in_pieces(loaded, **options)
+        in_pieces(loaded, cluster if way == "dask" else None)
     assert caught.value.fields() == expected.value.fields()
     assert "rows 8, 42" in caught.value.where
     assert_silent(caught.value)
@@ -191,22 +180,6 @@ def test_a_file_with_other_columns_or_none_is_refused_before_it_is_counted(tmp_p
     pq.write_table(pa.table({"id": [1]}), tmp_path / "data.parquet")
     with pytest.raises(DataError, match="not those of the request"):
         in_pieces(loaded)
-
-
-def test_duckdb_is_left_out_where_it_would_read_other_text(tmp_path: Path) -> None:
-    table = pa.table({"a": [1, 2], "b": ["x", "y"], "c": [0.5, 1.0], "d": pa.array([1, 2], pa.date32())})
-    path = tmp_path / "plain.parquet"
-    pq.write_table(table, path)
-    assert can_count(path, ["a", "b"])
-    assert not can_count(path, ["a", "c"])
-    assert not can_count(path, ["d"])
-    assert not can_count(path, ["absent"])
-    alike = tmp_path / "alike.parquet"
-    pq.write_table(pa.table({"Zip": ["a", "a", "b"], "zip": ["x", "y", "y"]}), alike)
-    assert not can_count(alike, ["zip"]), "DuckDB would count the other column"
-    several = tmp_path / "part[12].parquet"
-    pq.write_table(table, several)
-    assert not can_count(several, ["a"])
 
 
 def test_many_small_row_groups_are_cut_where_they_add_up(tmp_path: Path) -> None:
@@ -257,24 +230,11 @@ class Careless:
     def close(self) -> None: ...
 
 
-def test_duckdb_without_room_says_so_in_our_words(tmp_path: Path) -> None:
-    loaded = odd_request(tmp_path, drawn(50), 10)
-    values, _ = read_population(tmp_path / "population.csv", loaded.request.population, ("zip", "age", "sex"))
-    trees = build_hierarchies(loaded, values)
-    path = tmp_path / "data.parquet"
-    path.write_bytes(path.read_bytes()[:-200] + b"\0" * 200)
-    with pytest.raises(StageFailed, match="could not be counted") as caught:
-        count_by_duckdb(PartCoder(path, (), (), (), trees), memory_limit_mb=64, folder=tmp_path / "scratch")
-    assert caught.value.__cause__ is None
-    assert caught.value.__context__ is None
-    assert not (tmp_path / "scratch").exists()
-
-
 def test_csv_has_no_pieces(tmp_path: Path, cluster: str) -> None:
     loaded = tiny_request(tmp_path)
     with pytest.raises(DataError, match="only Parquet"):
-        prepare_file(loaded, tmp_path / "data.csv", Counting(tmp_path / "scratch", dask=cluster))
+        prepare_file(loaded, tmp_path / "data.csv", cluster)
     assert_same(
-        prepare_file(loaded, tmp_path / "data.csv", Counting(tmp_path / "scratch")),
+        prepare_file(loaded, tmp_path / "data.csv"),
         prepare(loaded, read_microdata(tmp_path / "data.csv", loaded.request)),
     )

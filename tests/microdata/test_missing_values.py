@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import DataError, HierarchyError, PopulationError
 from tasks.generalization.setting import count_index
-from tasks.microdata.counting import Counting
 from tasks.microdata.hierarchy import MISSING, hierarchy_from_rows
 from tasks.microdata.missing_values import lacking_values, people_beside_missing, with_missing_leaves
 from tasks.microdata.part_table import PartTable, with_values_apart
@@ -199,8 +198,7 @@ def test_a_request_counts_people_as_its_policy_reads_missing_values(tmp_path: Pa
     assert labelled(prepared, load(tmp_path / "prepared.npz").population) == people
 
 
-@pytest.mark.parametrize("duckdb_from", [10**9, 0])
-def test_every_way_of_counting_finds_the_same_missing_values(tmp_path: Path, duckdb_from: int) -> None:
+def test_a_file_in_pieces_has_the_same_missing_values(tmp_path: Path) -> None:
     missing = changed("dataset", "missing", to=["", "?"])
     whole = tiny_prepared(tiny_request(tmp_path, missing, data=GAPS))
     frame = pd.read_csv(tmp_path / "data.csv", dtype=str)
@@ -209,7 +207,7 @@ def test_every_way_of_counting_finds_the_same_missing_values(tmp_path: Path, duc
     frame.to_parquet(tmp_path / "data.parquet", row_group_size=2)
     stored = changed("dataset", "path", to="data.parquet")
     loaded = tiny_request(tmp_path, missing, stored, data=GAPS, population=larger(3))
-    found = prepare_file(loaded, tmp_path / "data.parquet", Counting(tmp_path / "scratch", duckdb_from=duckdb_from))
+    found = prepare_file(loaded, tmp_path / "data.parquet")
     more = labelled(found, found.data)
     assert more.pop(("37201", "90", MISSING)) == 3
     assert more == {one: count for one, count in labelled(whole, whole.data).items() if one[2] != MISSING}

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tasks.core.errors import DataError, PopulationError
 from tasks.generalization.count_index import matching_people
 from tasks.generalization.setting import count_index
-from tasks.microdata.counting import Counting
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.part_table import APART, PartTable, with_values_apart
@@ -135,6 +134,6 @@ def test_a_file_that_is_its_own_population_is_coded_alike_in_every_form(tmp_path
     pd.read_csv(tmp_path / "data.csv", dtype=str).to_parquet(tmp_path / "data.parquet", row_group_size=2)
     stored = changed("dataset", "path", to="data.parquet")
     loaded = tiny_request(tmp_path, prefixes, itself, known, stored)
-    pieced = prepare_file(loaded, tmp_path / "data.parquet", Counting(tmp_path / "scratch"))
+    pieced = prepare_file(loaded, tmp_path / "data.parquet")
     assert pieced.population.keys.tolist() == whole.population.keys.tolist()
     assert pieced.tuple_of_record.tolist() == whole.tuple_of_record.tolist()

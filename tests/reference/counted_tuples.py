@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tasks.microdata.counting import Counting, count_by_duckdb, count_file, is_for_duckdb
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parts import PartCoder, Piece
 from tasks.microdata.tuples import Tuples
@@ -11,7 +10,11 @@ from tasks.request.model import ReleaseRequest
 
 
 def count_tuples(
-    path: Path, request: ReleaseRequest, hierarchies: Mapping[str, Hierarchy], cut: Sequence[Piece], counting: Counting
+    path: Path,
+    request: ReleaseRequest,
+    hierarchies: Mapping[str, Hierarchy],
+    cut: Sequence[Piece],
+    dask: str | None = None,
 ) -> Tuples | None:
     """Distinct tuples of a Parquet file; None where a quasi-identifier is missing or outside its hierarchy.
 
@@ -21,7 +24,5 @@ def count_tuples(
         As the ways of counting raise.
     """
     coder = PartCoder(path, tuple(hierarchies), (), request.dataset.missing, hierarchies)
-    if is_for_duckdb(coder, cut, counting):
-        return count_by_duckdb(coder, memory_limit_mb=counting.memory_limit_mb, folder=counting.scratch)
-    counted = count_file(coder, cut, counting)
+    counted = coder.code_all(cut, dask)
     return None if counted is None else counted[1]
