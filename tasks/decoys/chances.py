@@ -207,7 +207,10 @@ def at_least(number: int, chances: Sequence[float]) -> float:
     >>> at_least(2, [0.5, 0.5, 0.5])
     0.5
     """
-    return float(stats.poisson_binom.sf(number - 1, chances))
+    spread = np.ones(1)  # exact also of tiny probabilities, of which SciPy's distribution makes 0 or 1e-16
+    for chance in chances:
+        spread = np.convolve(spread, [1 - chance, chance])
+    return float(min(1.0, spread[number:].sum()))
 
 
 def raked(attributes: Sequence[Integers], reference: Sequence[Integers]) -> Floats:
