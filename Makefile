@@ -6,11 +6,10 @@
 BIN = .venv/bin
 # Tests start many processes, which should find the modules compiled, whatever the environment says.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
-# One worker a core of the build machine; and one more for all tests, as those of services wait for half of their time.
+# One worker a core of the build machine; `make test-all WORKERS=3` takes another number.
 WORKERS = 2
-ALL_WORKERS = 3
 # A worker that a hanging test has ended is not started again: it would run the same test.
-PARALLEL = --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 READY = .venv/.ready
 
 help:
@@ -48,10 +47,10 @@ demo: setup
 	@$(BIN)/releasegate release examples/adult-tn/request.yaml --enrol --workspace build/demo || [ $$? -eq 3 ]
 
 test: setup
-	$(PYTEST) -n $(WORKERS) $(PARALLEL) -m "not slow"
+	$(PYTEST) $(PARALLEL) -m "not slow"
 
 test-all: setup
-	RELEASEGATE_FULL_TESTS=1 $(PYTEST) -n $(ALL_WORKERS) $(PARALLEL)
+	RELEASEGATE_FULL_TESTS=1 $(PYTEST) $(PARALLEL)
 
 golden: setup
 	@$(BIN)/python -m tests.golden

@@ -64,7 +64,7 @@ def reassessed(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
 
 
 def dry_run(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
-    """What the gate would decide on a request, for each recipient; refused where the gate would refuse it.
+    """Decisions that the gate would make on a request, for each recipient; refused where the gate would refuse it.
 
     An officer sets the terms, such as the smallest count that may be shown.
     """
