@@ -80,10 +80,18 @@ def _print_json(context: typer.Context, wanted: bool) -> None:
     context.call_on_close(lambda: as_json.reset(before))
 
 
-def _no_answer(
-    *, _: bool = typer.Option(False, "--json", callback=_print_json, help="Print one JSON document instead of text.")
-) -> None:
-    """Has the option of every command that prints an answer."""
+def _json_option() -> Any:
+    """The option of every command that prints an answer, made as Typer makes it of a function's parameter."""
+    carrier = typer.Typer(add_completion=False)
+    told = "Print one JSON document instead of text."
+
+    @carrier.command()
+    def _take(*, _: bool = typer.Option(False, "--json", callback=_print_json, help=told)) -> None: ...
+
+    option: Any
+    (option,) = typer.main.get_command(carrier).params
+    option.expose_value = False
+    return option
 
 
 def _imported(ctx: Any, name: str) -> Any:
@@ -95,12 +103,8 @@ def _imported(ctx: Any, name: str) -> Any:
         alone.command(name)(command)
     made: Any = typer.main.get_command(alone)
     found: Any = made.get_command(ctx, name) if isinstance(made, TyperGroup) else made
-    of_option = typer.Typer(add_completion=False)
-    of_option.command()(_no_answer)
-    (option,) = typer.main.get_command(of_option).params
-    option.expose_value = False
     for one in found.commands.values() if isinstance(found, TyperGroup) else [found]:
-        one.params += [] if one.name in _WITHOUT_JSON else [option]
+        one.params += [] if one.name in _WITHOUT_JSON else [_json_option()]
     return found
 
 

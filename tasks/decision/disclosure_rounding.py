@@ -53,17 +53,17 @@ def rounded_uncertainty(fact: UncertaintyFact) -> UncertaintyFact:
     return UncertaintyFact.model_validate(document)
 
 
-def upward(value: float) -> float:
-    """The least number of three digits that is no smaller.
+def upward(value: float, digits: int = _DIGITS) -> float:
+    """The least number of three digits, or as many as are given, that is no smaller.
 
     >>> upward(1 / 75), upward(0.09), upward(-1.23456), upward(0.0)
     (0.0134, 0.09, -1.23, 0.0)
     """
-    near = nearest(value)
+    near = nearest(value, digits)
     if near >= value or math.isclose(near, value, rel_tol=1e-12):
         return near
-    step = 10.0 ** (math.floor(math.log10(abs(value))) - _DIGITS + 1)
-    return nearest(near + step)
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    return nearest(near + step, digits)
 
 
 def downward(value: float) -> float:

@@ -1,12 +1,13 @@
 """The measures that gates judge, as people read them in reasons, reports and explanations alike."""
 
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import Context, Decimal
 from types import MappingProxyType
 from typing import NamedTuple
 
 from tasks.assessments.measures import MEASURES, MeasureText, Scale
 from tasks.core.wilson import wilson
+from tasks.decision.disclosure_rounding import upward
 from tasks.decision.record import DecisionRecord, GateResult
 from tasks.request.model import Measure
 
@@ -138,8 +139,7 @@ def least_share(small_cell: int, people: int) -> float:
     >>> least_share(11, 854), least_share(11, 858), least_share(11, 8)
     (0.013, 0.013, 1.0)
     """
-    share = Decimal(min(small_cell, people)) / people
-    return float(Context(prec=_DIGITS_OF_BOUNDS, rounding=ROUND_CEILING).plus(share))
+    return upward(min(small_cell, people) / people, _DIGITS_OF_BOUNDS)
 
 
 def write_pair(text: MeasureText, figure: float, threshold: float) -> tuple[str, str]:
