@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flows.gate import Outcome
+    from flows.gate.outcome import Outcome
     from releasegate import combined, fmdp, game, kanonymity, linkage, masking, microdata
     from releasegate._assess import Assessed, assess
     from releasegate._check import Checked, check
     from releasegate._release import release
     from releasegate._request import request
-    from tasks.assessments.assessment import Finding
+    from tasks.candidate.assessment import Finding
     from tasks.core.errors import ReleasegateError
     from tasks.request.model import ReleaseRequest as Request
 
@@ -47,8 +47,8 @@ __all__ = [
 _HOMES = {
     "Assessed": ("releasegate._assess", "Assessed"),
     "Checked": ("releasegate._check", "Checked"),
-    "Finding": ("tasks.assessments.assessment", "Finding"),
-    "Outcome": ("flows.gate", "Outcome"),
+    "Finding": ("tasks.candidate.assessment", "Finding"),
+    "Outcome": ("flows.gate.outcome", "Outcome"),
     "ReleasegateError": ("tasks.core.errors", "ReleasegateError"),
     "Request": ("tasks.request.model", "ReleaseRequest"),
     "assess": ("releasegate._assess", "assess"),

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from releasegate._request import loaded_request
-from tasks.assessments.assessment import Effort, Finding
 from tasks.assessments.registry import ASSESSMENTS
+from tasks.candidate.assessment import Effort, Finding
 from tasks.candidate.candidate import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
@@ -23,7 +23,7 @@ from tasks.redaction.recall import redacted
 from tasks.request.model import Recipient, ReleaseRequest
 
 if TYPE_CHECKING:
-    from reports.document import Block
+    from reports.model.document import Block
 
 
 class Assessed(dict[str, Finding[Any]]):
@@ -50,8 +50,8 @@ class Assessed(dict[str, Finding[Any]]):
         return fragment_html(self._shown())
 
     def _shown(self) -> "Iterator[Block]":
-        from reports.document import Heading, Table, passed  # noqa: PLC0415
-        from reports.gates_chart import gates_chart  # noqa: PLC0415
+        from reports.model.document import Heading, Table, passed  # noqa: PLC0415
+        from reports.model.gates_chart import gates_chart  # noqa: PLC0415
         from tasks.decision.measures import write_result  # noqa: PLC0415
 
         number = sum(gate.passed for gate in self.gates)

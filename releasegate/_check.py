@@ -13,7 +13,7 @@ from tasks.microdata.read import frame_as_text
 from tasks.request.model import ReleaseRequest
 
 if TYPE_CHECKING:
-    from flows.cli.check import CheckedRequest
+    from flows.actions.checking import CheckedRequest
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,12 @@ class Checked:
     _found: "CheckedRequest"
 
     def _repr_html_(self) -> str:
-        from reports.document import Bullets, Heading  # noqa: PLC0415 - drawing is for those who look at it
+        from flows.actions.check_shown import shown  # noqa: PLC0415 - drawing is for those who look at it
+        from reports.model.document import Bullets, Heading  # noqa: PLC0415
         from reports.templating import fragment_html  # noqa: PLC0415
 
         notes = (Heading("Notes", 4), Bullets(self.notes)) if self.notes else ()
-        return fragment_html((*self._found.shown(), *notes))
+        return fragment_html((*shown(self._found), *notes))
 
 
 def check(
@@ -61,7 +62,7 @@ def check(
     BadInput
         If the request, the frame or a file cannot be used.
     """
-    from flows.cli.check import checked_frame  # noqa: PLC0415 - imports Great Expectations, which takes seconds
+    from flows.actions.checking import checked_frame  # noqa: PLC0415 - imports Great Expectations, which takes seconds
 
     with guarded("check"):
         loaded = loaded_request(request, folder, roots)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.gate import Outcome, run_release
+from flows.gate.outcome import Outcome
+from flows.gate.release import run_release
 from flows.pipeline.sequence import in_process
 
 

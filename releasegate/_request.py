@@ -73,8 +73,8 @@ def loaded_request(
 
 def enrolled_policy(policy_id: str, version: str) -> Mapping[str, Any]:
     """The policy that a request names, from RELEASEGATE_WORKSPACE or the nearest workspace."""
-    from flows.policies import PolicyShelf  # noqa: PLC0415  imports the ledger
-    from flows.workspace import nearest_workspace  # noqa: PLC0415
+    from flows.library.policies import PolicyShelf  # noqa: PLC0415  imports the ledger
+    from flows.workspace.folders import nearest_workspace  # noqa: PLC0415
 
     named = os.environ.get("RELEASEGATE_WORKSPACE")
     place = Path(named) if named else nearest_workspace(Path.cwd()) or Path("workspace")

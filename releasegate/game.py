@@ -11,8 +11,8 @@ The stakes of the paper's Table 2: an attack costs 4 and may gain 300, so 75 peo
 [900.0, 500.0]
 """
 
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.game import Follower, InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.payoffs import Follower, InformationLoss, Payoffs, information_loss_weights
 from tasks.generalization.generalize import generalize as play
 from tasks.request.model import Method
 

@@ -10,11 +10,11 @@ Of three records whose second attribute was exchanged between two, only the unto
 (1.0, 3)
 """
 
-from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import Files, Knowledge, distance_linkage, files_to_link
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import Learned, learn
 from tasks.assessments.linkage.probabilistic import LevelComparison, probabilistic_linkage
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.files import Files, Knowledge, distance_linkage, files_to_link
 from tasks.assessments.linkage.within import rank_swap_linkage
 
 __all__ = [

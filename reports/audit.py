@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sized
 
-from reports import numbers
 from reports.audit_tables import MOST_ROWS, activity, listing
-from reports.document import (
+from reports.model import numbers
+from reports.model.document import (
     Block,
     Document,
     Facts,

@@ -14,7 +14,7 @@ from typing import get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from reports import numbers
+from reports.model import numbers
 from tasks.audit.report import AuditReport, Contradiction, ExceptionRow, RecordRange, ShareRange
 from tasks.core.fact import Fact
 

@@ -6,8 +6,8 @@ from datetime import date, datetime
 from operator import attrgetter
 from typing import Any
 
-from reports import numbers
-from reports.document import DASH, Row, Table
+from reports.model import numbers
+from reports.model.document import DASH, Row, Table
 from tasks.audit.report import AuditReport, RecordRange
 from tasks.decision.bodies import Intruder
 

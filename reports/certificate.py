@@ -8,8 +8,8 @@ alike.
 from collections.abc import Iterator
 from datetime import datetime
 
-from reports import numbers
-from reports.document import (
+from reports.model import numbers
+from reports.model.document import (
     DASH,
     Block,
     Bullets,
@@ -24,8 +24,8 @@ from reports.document import (
     kept,
     text,
 )
+from reports.model.record_view import RecordView
 from reports.pdf import write_document
-from reports.record_view import RecordView
 from reports.sections.release import delivery_rows
 from reports.sections.statistics import reported_changes
 from reports.sections.summary import no_random_sample

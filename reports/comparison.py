@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from reports import numbers
-from reports.document import DASH, Row, Table, strong
-from reports.methods import method_text, treatment_text
-from reports.record_view import RecordView
+from reports.model import numbers
+from reports.model.document import DASH, Row, Table, strong
+from reports.model.methods import method_text, treatment_text
+from reports.model.record_view import RecordView
 from tasks.decision.record import DecisionRecord
 
 _HEAD = "{} 34 | {} 29 | {} 29 | Differs 8"

@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from reports import numbers
-from reports.charts import Chart
-from reports.document import Block, Document, Section
+from reports.model import numbers
+from reports.model.charts import Chart
+from reports.model.document import Block, Document, Section
+from reports.model.record_view import RecordView
+from reports.model.statements import verdict_box
 from reports.pdf import Attachment, write_document
-from reports.record_view import RecordView
 from reports.sections import overview
 from reports.sections.contents import determination_sections, evidence_sections
 from reports.sections.review import AfterReview, review
-from reports.statements import verdict_box
 from reports.templating import rendering
 from tasks.core.canonical import canonical_json, digest
 from tasks.decision.record import DecisionRecord, Verdict

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from reports import numbers
-from reports.document import Row, Table
-from reports.methods import treatment_text
-from reports.record_view import RecordView
-from tasks.assessments.measures import MEASURES
+from reports.model import numbers
+from reports.model.document import Row, Table
+from reports.model.methods import treatment_text
+from reports.model.record_view import RecordView
+from tasks.candidate.measures import MEASURES
 from tasks.decision.bodies import Intruder, kept_decision
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Measure

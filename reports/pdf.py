@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from reports import numbers
-from reports.document import Document
+from reports.model import numbers
+from reports.model.document import Document
 from reports.templating import TEMPLATES, document_html
 from tasks.core.collector import collector_paused
 from tasks.core.errors import StageFailed

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reports import numbers
-from reports.document import (
+from reports.model import numbers
+from reports.model.document import (
     DASH,
     Block,
     Bullets,
@@ -29,8 +29,8 @@ from reports.document import (
     strong,
     text,
 )
+from reports.model.smallcell import SmallCellRule
 from reports.pdf import Attachment, write_document
-from reports.smallcell import SmallCellRule
 from reports.templating import rendering
 from tasks.core.canonical import canonical_json
 from tasks.reassessment.compare import chances, written

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from reports import charts, numbers
-from reports.charts import AFTER, ALARM, BEFORE, INK, Chart, ChartAxis, Dots, Key, Line, Mark, Panel
-from reports.document import DASH, Row, Table
+from reports.model import charts, numbers
+from reports.model.charts import AFTER, ALARM, BEFORE, INK, Chart, ChartAxis, Dots, Key, Line, Mark, Panel
+from reports.model.document import DASH, Row, Table
 from tasks.audit.cases import AuditCase
 from tasks.request.model import Measure
 

@@ -8,9 +8,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
 
-from reports import numbers
-from reports.document import Block, Document, digest_text
-from reports.smallcell import SmallCellRule
+from reports.model import numbers
+from reports.model.document import Block, Document, digest_text
+from reports.model.smallcell import SmallCellRule
 from tasks.core.errors import StageFailed
 from tasks.core.shipped import shipped
 

@@ -11,7 +11,7 @@ from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
-from reports.document import Block, Bullets, Facts, Heading, Paragraph, Table, VerdictBox
+from reports.model.document import Block, Bullets, Facts, Heading, Paragraph, Table, VerdictBox
 
 _STYLES = {
     "approved": "bold green",

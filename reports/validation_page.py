@@ -2,7 +2,7 @@
 
 from operator import attrgetter
 
-from reports.smallcell import SmallCellRule
+from reports.model.smallcell import SmallCellRule
 from reports.templating import render
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 

@@ -18,10 +18,16 @@ def modules() -> Iterator[tuple[str, str, ast.Module]]:
             yield ".".join(path.relative_to(ROOT).with_suffix("").parts), text, ast.parse(text)
 
 
-def room(module: str) -> str:
-    """The room of a module of ``tasks``; the folder of any other."""
-    parts = module.split(".")
-    return ".".join(parts[:2]) if parts[0] == "tasks" else parts[0]
+def mutual_imports() -> list[tuple[str, str]]:
+    """Pairs of folders whose modules import each other, a folder's subfolders apart."""
+    folders = {name: name.rpartition(".")[0] for name, _, _ in modules()}
+    imports: defaultdict[str, set[str]] = defaultdict(set)
+    for name, _, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                named = {f"{node.module}.{one.name}" for one in node.names} | {str(node.module)}
+                imports[folders[name]] |= {folders[one] for one in named & folders.keys()}
+    return [(one, other) for one in sorted(imports) for other in imports[one] if one < other and one in imports[other]]
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -31,12 +37,11 @@ def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def main() -> None:
-    """Print lines, statements, rooms that import each other, long signatures and shared class names."""
+    """Print lines, statements, folders that import each other, long signatures and shared class names."""
     lines, statements, lengths = 0, 0, []
     classes: Counter[str] = Counter()
     long = 0
-    imports: defaultdict[str, set[str]] = defaultdict(set)
-    for name, text, tree in modules():
+    for _, text, tree in modules():
         lengths.append(text.count("\n"))
         lines += lengths[-1]
         for node in ast.walk(tree):
@@ -45,12 +50,9 @@ def main() -> None:
                 classes[node.name] += 1
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 long += parameters(node) > MOST_PARAMETERS
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in FOLDERS:
-                imports[room(name)].add(room(str(node.module)))
-    mutual = sum(one < other and one in imports[other] for one in list(imports) for other in imports[one])
     print(f"modules: {len(lengths)}, median {sorted(lengths)[len(lengths) // 2]} lines")
     print(f"lines: {lines:,}; statements: {statements:,}")
-    print(f"pairs of rooms that import each other: {mutual}")
+    print(f"pairs of folders that import each other: {len(mutual_imports())}")
     print(f"functions with more than {MOST_PARAMETERS} parameters: {long}")
     print(f"classes that share a name with another: {sum(count for count in classes.values() if count > 1)}")
 

@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.accounts import Account, Accounts, Duty
 from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, WorkspaceOption, asked
-from flows.cli.output import answer, outcome, table
-from flows.ledger import open_ledger
-from flows.persons import account_holder
-from flows.workspace import Workspace, open_workspace
+from flows.cli.output import answer
+from flows.people.accounts import Account, Accounts, Duty
+from flows.people.persons import account_holder
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
+from reports.model.blocks import outcome, table
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
 from tasks.ledger.enrolment import Directory

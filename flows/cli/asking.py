@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.prompt import InvalidResponse, Prompt
 from rich.text import Text
 
-from reports.document import Block
+from reports.model.document import Block
 from reports.terminal import show
 
 Result = TypeVar("Result")

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.actions.arguments import check_recipient
+from flows.actions.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from flows.cli.assessed import (
     family_tables,
     level_tables,
@@ -18,23 +20,15 @@ from flows.cli.assessed import (
 )
 from flows.cli.assessed_decoys import assess_decoys
 from flows.cli.assessed_game import policy_legend, policy_tables, record_tables
-from flows.cli.options import (
-    DEFAULT_WORKSPACE,
-    RecipientOption,
-    RequestArgument,
-    RootsOption,
-    WorkspaceOption,
-    check_recipient,
-)
-from flows.cli.output import Blocks, answer, noted
-from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
-from flows.policies import PolicyShelf
-from reports.document import Block, Heading, Paragraph, findings
-from reports.record_view import FileView
+from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, RequestArgument, RootsOption, WorkspaceOption
+from flows.cli.output import Blocks, answer
+from flows.library.policies import PolicyShelf
+from reports.model.blocks import noted
+from reports.model.document import Block, Heading, Paragraph, findings
+from reports.model.record_view import FileView
+from reports.model.smallcell import SmallCellRule
 from reports.sections import attribute, combined, dates, events, linkage, sequential, singling_out, utility
 from reports.sections.method import masking
-from reports.smallcell import SmallCellRule
-from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.combined.assessment import COLLECTED, riskiest
 from tasks.assessments.events.levels import best_levels, level_choices
 from tasks.assessments.identity.policies import Comparison
@@ -45,6 +39,7 @@ from tasks.assessments.linkage.holdings import holdings_of
 from tasks.assessments.registry import ATTRIBUTE, COMBINED, DATES, EVENTS, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
 from tasks.assessments.sequential.solvers import solve_plans
 from tasks.assessments.singling_out.assessment import special_records
+from tasks.candidate.assessment import Assessment, Finding
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.candidate.groups import collected_groups
 from tasks.core.errors import BadInput

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from flows.cli.output import figure, seconds, table
-from reports import numbers
-from reports.document import DASH, Block, Paragraph, lines
+from flows.cli.output import figure, seconds
+from reports.model import numbers
+from reports.model.blocks import table
+from reports.model.document import DASH, Block, Paragraph, lines
 from tasks.assessments.combined.assessment import RecordScore
 from tasks.assessments.events.levels import LevelChoice
 from tasks.assessments.linkage.families import FamilyLearned

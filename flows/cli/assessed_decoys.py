@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from flows.cli.output import table
-from flows.cli.randomness import generator_of_its_own
-from reports import numbers
-from reports.document import DASH, Block, Heading, Paragraph, findings
+from flows.actions.randomness import generator_of_its_own
+from reports.model import numbers
+from reports.model.blocks import table
+from reports.model.document import DASH, Block, Heading, Paragraph, findings
 from reports.sections.decoys import collusion, detectability
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.core.errors import ParameterError, StageFailed

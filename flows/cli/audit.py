@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from flows.audit import JSON, run_audit
+from flows.actions.audit import JSON, run_audit
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
 from flows.cli.output import ExitCode, answer
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from reports.audit import audit as audit_document
 
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Container, Mapping, Sequence
 
-from flows.cli.output import table
-from reports.document import Block
+from reports.model.blocks import table
+from reports.model.document import Block
 from tasks.draft.document import in_short
 from tasks.draft.roles import IN_LABEL, MANY_VALUES, MAYBE_QUANTITY, QUANTITY, UNCLEAR, Suggestion
 from tasks.draft.stated import STATED

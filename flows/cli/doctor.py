@@ -2,9 +2,9 @@
 
 from dataclasses import asdict
 
+from flows.actions.doctor import Condition, conditions
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import ExitCode, answer
-from flows.doctor import Condition, conditions
 
 
 def doctor(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:

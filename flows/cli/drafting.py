@@ -14,8 +14,8 @@ import pandas as pd
 from flows.cli.asking import BACK, LEFT, NONE, WHY, Asking
 from flows.cli.changes import KNOWN_TO_SOME, LETTERS, UNKNOWN, read_changes, read_figures, shown_columns, way_of
 from flows.cli.levels import shown_levels
-from flows.cli.output import table
-from reports.document import named as shortened
+from reports.model.blocks import table
+from reports.model.document import named as shortened
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
 from tasks.draft.document import Given, can_be_masked

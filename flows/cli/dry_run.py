@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from flows.cli.explained import STYLES, WOULD_BE
-from flows.cli.options import as_arguments
-from flows.cli.output import ExitCode, answer, outcome
-from flows.cli.released import decision_lines, exit_code, gate_documents
-from flows.dry_run import dry_run
-from reports.document import Block
+from flows.actions.arguments import as_arguments
+from flows.cli.output import ExitCode, answer
+from flows.cli.released import exit_code, gate_documents
+from flows.gate.dry_run import dry_run
+from flows.gate.shown import decision_lines
+from reports.explanation.answer import STYLES, WOULD_BE
+from reports.model.blocks import outcome
+from reports.model.document import Block
 from tasks.decision.record import DecisionRecord
 from tasks.decision.states import State
 

@@ -11,13 +11,22 @@ from pydantic import ValidationError
 
 from flows.cli.key import PersonRole, ask_passphrase
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import answer, outcome, table
-from flows.enrolment import Enrollable, end_enrolment, first_enrolment, item_of, items_of, population_item, sample_item
-from flows.enrolment import enrol as enrol_items
-from flows.ledger import open_ledger
-from flows.library import Library
-from flows.library_texts import LARGEST_TEXT, LibraryText, checked_text
-from flows.workspace import Workspace, open_workspace
+from flows.cli.output import answer
+from flows.library.catalogue import Library
+from flows.library.enrolment import (
+    Enrollable,
+    end_enrolment,
+    first_enrolment,
+    item_of,
+    items_of,
+    population_item,
+    sample_item,
+)
+from flows.library.enrolment import enrol as enrol_items
+from flows.library.texts import LARGEST_TEXT, LibraryText, checked_text
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
+from reports.model.blocks import outcome, table
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
 from tasks.core.opening import open_regular

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
-from flows.cli.output import Blocks, answer, progress, table
-from flows.identifying import IdentifiedPseudonyms, PseudonymIncident, identify_pseudonyms
-from flows.tracing import opened_evidence
-from flows.workspace import Workspace
-from reports.document import Paragraph, listed, plural
+from flows.cli.output import Blocks, answer, progress
+from flows.incidents.identifying import IdentifiedPseudonyms, PseudonymIncident, identify_pseudonyms
+from flows.incidents.tracing import opened_evidence
+from flows.workspace.folders import Workspace
+from reports.model.blocks import table
+from reports.model.document import Paragraph, listed, plural
 from tasks.core.guard import guarded
 
 NOTHING = "No pseudonym names a recipient."

@@ -11,16 +11,17 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from flows.actor import actor
+from flows.actions.drafting import relative
 from flows.cli.asking import Asking
 from flows.cli.drafting import SMALL_CELL, Dialogue
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE
-from flows.cli.output import answer, as_json, console, notices, table
-from flows.drafting import relative
-from flows.ledger import has_ledger, open_ledger
-from flows.workspace import Workspace, nearest_workspace
-from reports.document import Block
+from flows.cli.output import answer, as_json, console, notices
+from flows.workspace.actor import actor
+from flows.workspace.folders import Workspace, nearest_workspace
+from flows.workspace.ledger import has_ledger, open_ledger
+from reports.model.blocks import table
+from reports.model.document import Block
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
 from tasks.draft.draft import Source, check_absent, write_draft

@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
-from flows.cases import ReleaseAction
+from flows.actions.rotation import rotate_keys
 from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, WorkspaceOption, asked
-from flows.cli.output import answer, outcome, table
-from flows.ledger import open_ledger
-from flows.rotation import rotate_keys
-from flows.signing import create_key, key_file_of, make_key, nobody_to_ask, register_key, retire_key
-from flows.workspace import Workspace, open_workspace
+from flows.cli.output import answer
+from flows.people.signing import create_key, key_file_of, make_key, nobody_to_ask, register_key, retire_key
+from flows.releases.cases import ReleaseAction
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
+from reports.model.blocks import outcome, table
 from tasks.core.files import read_content
 from tasks.core.guard import guarded
 from tasks.core.people import WorkflowRole

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from flows.cli.output import table
-from reports.document import Block
-from reports.numbers import integer
-from reports.smallcell import SmallCellRule
+from reports.model.blocks import table
+from reports.model.document import Block
+from reports.model.numbers import integer
+from reports.model.smallcell import SmallCellRule
 from tasks.microdata.level_sizes import LevelSize
 
 Levels = Mapping[str, Sequence[LevelSize]]

@@ -1,7 +1,6 @@
 """Arguments and options that several commands share, and the values that follow from them."""
 
 import re
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.workspace import nearest_workspace, no_workspace
-from tasks.core.errors import BadInput
+from flows.workspace.folders import nearest_workspace, no_workspace
 
 if TYPE_CHECKING:
     from tasks.ledger.chain import Checkpoints
@@ -84,23 +82,6 @@ def checkpoints_of(anchors: Sequence[str]) -> "Checkpoints":
     from tasks.ledger.chain import Checkpoints  # noqa: PLC0415  commands begin sooner without it
 
     return Checkpoints(heads, keys)
-
-
-def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:
-    """Refuse (``BadInput``) a recipient whom a request or release does not name."""
-    if wanted is not None and wanted not in ids:
-        raise BadInput(
-            f"the {of} has no such recipient",
-            where="--recipient",
-            expected=f"one of {', '.join(ids)}",
-            got="another id",
-            fix="name one of these, or leave the option out for all of them",
-        )
-
-
-def as_arguments(request: Path, roots: Sequence[Path]) -> str:
-    """A request and the folders that it may name files in, as a command takes them."""
-    return shlex.join([str(request), *(part for root in roots for part in ("--root", str(root)))])
 
 
 def asked(prompt: str, otherwise: Callable[[], str], *, confirm: bool = False) -> str:

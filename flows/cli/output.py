@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from reports.document import Block, Paragraph, Table, text
+from reports.model.document import Block
 from reports.terminal import show
 from tasks.core.errors import ReleasegateError, RequestError
 
@@ -58,23 +58,6 @@ def answer(
     for note in notes:
         notices.print(f"note: {note}")
     return code
-
-
-def outcome(word: str, rest: str = "", style: str = "approved", aside: str = "") -> Paragraph:
-    """The first line of a result: one emphasized word, what it applies to, and an aside."""
-    words = text(f'<span class="{style}">{{}}</span>{{}}<span class="note">{{}}</span>', word, rest, aside)
-    return Paragraph(words, "lead")
-
-
-def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> list[Block]:
-    """A table with its title above and a note below; headings of figures begin with “>”, empty ones take no line."""
-    head = " | ".join(f"{one.removeprefix('>')} 0{'r' if one.startswith('>') else ''}" for one in headings)
-    return [Table(title, head, tuple(rows)), *noted(note)]
-
-
-def noted(*notes: str) -> list[Block]:
-    """Notes below a table; empty ones are left out."""
-    return [Paragraph(note, "note") for note in notes if note]
 
 
 def figure(value: float | None) -> str:

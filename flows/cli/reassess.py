@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
-from flows import reassessing
 from flows.cli.options import DEFAULT_WORKSPACE, RELEASE, RootsOption, WorkspaceOption
-from flows.cli.output import ExitCode, answer, as_json, notices, outcome
-from flows.progress import listening
-from flows.reassessing import Reassessed
-from flows.reassessing_copy import TodaysFiles
-from flows.workspace import Workspace
-from reports.document import Block, Heading, plural
+from flows.cli.output import ExitCode, answer, as_json, notices
+from flows.reassessment import reassessing
+from flows.reassessment.reassessing import Reassessed
+from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.workspace.folders import Workspace
+from flows.workspace.progress import listening
+from reports.model.blocks import outcome
+from reports.model.document import Block, Heading, plural
 from reports.reassessment import reassessment, render_reassessment
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput

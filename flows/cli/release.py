@@ -7,8 +7,8 @@ import typer
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import answer, as_json, notices, progress
 from flows.pipeline.workers import start_fork_server
-from flows.progress import listening
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
+from flows.workspace.progress import listening
 
 
 def release(
@@ -36,8 +36,9 @@ def release(
     """
     start_fork_server(Workspace(workspace.resolve()).private)
     # These import for a second, while the workers' process does the same.
-    from flows.cli.released import exit_code, lines, summary  # noqa: PLC0415
-    from flows.gate import run_release  # noqa: PLC0415
+    from flows.cli.released import exit_code, summary  # noqa: PLC0415
+    from flows.gate.release import run_release  # noqa: PLC0415
+    from flows.gate.shown import lines  # noqa: PLC0415
 
     with progress("reading the request") as say:
 

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.actions.reviewing import Overview, Voted, cast_vote, overview
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, REASON_HELP, ReleaseArgument, WorkspaceOption
-from flows.cli.output import ExitCode, answer, outcome
-from flows.reviewing import Overview, Voted, cast_vote, overview
-from flows.workspace import Workspace
-from reports.document import Block
+from flows.cli.output import ExitCode, answer
+from flows.workspace.folders import Workspace
+from reports.model.blocks import outcome
+from reports.model.document import Block
 from tasks.decision.states import State
 
 _CODES = {State.AWAITING_REVIEW: ExitCode.AWAITING_REVIEW, State.RELEASED: ExitCode.APPROVED}

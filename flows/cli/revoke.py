@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
+from flows.actions.overruling import ChangedRelease, override_gates, reopen
+from flows.actions.overruling import revoke as revoke_release
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
-from flows.cli.output import ExitCode, answer, outcome
-from flows.overruling import ChangedRelease, override_gates, reopen
-from flows.overruling import revoke as revoke_release
+from flows.cli.output import ExitCode, answer
+from reports.model.blocks import outcome
 from tasks.decision.measures import RecordCounts, write_result
 
 

@@ -6,10 +6,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from flows.actions.determination import sign_determination
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption, asked
-from flows.cli.output import answer, outcome
-from flows.determination import sign_determination
+from flows.cli.output import answer
+from reports.model.blocks import outcome
 from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secret
 from tasks.signature.credentials import Credentials, read_pem, read_pkcs12

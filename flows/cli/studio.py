@@ -52,8 +52,8 @@ def _request(file: Path, population: Path | None) -> Path:
                 "there is no such request", where=str(file), expected="a YAML document", fix="check the path"
             )
         return file.resolve()
+    from flows.actions.drafting import drafted  # noqa: PLC0415
     from flows.cli.init import data_files  # noqa: PLC0415
-    from flows.drafting import drafted  # noqa: PLC0415
 
     folder = file if file.is_dir() else file.parent
     _, written = drafted(data_files(file, population), folder, population=population)

@@ -4,11 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.actor import actor
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
-from flows.cli.output import answer, outcome, table
-from flows.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
-from flows.workspace import Workspace
+from flows.cli.output import answer
+from flows.people.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
+from flows.workspace.actor import actor
+from flows.workspace.folders import Workspace
+from reports.model.blocks import outcome, table
 from tasks.core.guard import guarded
 
 token = typer.Typer(no_args_is_help=True, help="Tokens with which people and systems hand in requests over HTTP.")

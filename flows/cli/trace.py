@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
-from flows.cli.output import Blocks, answer, progress, table
-from flows.incident_file import IncidentSource
-from flows.tracing import Traced, opened_evidence, trace_incident
-from flows.workspace import Workspace
-from reports.document import Paragraph, plural
+from flows.cli.output import Blocks, answer, progress
+from flows.incidents.incident_file import IncidentSource
+from flows.incidents.tracing import Traced, opened_evidence, trace_incident
+from flows.workspace.folders import Workspace
+from reports.model.blocks import table
+from reports.model.document import Paragraph, plural
 from tasks.core.guard import guarded
 from tasks.decoys.tracing import Hits
 

@@ -7,11 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.actor import utc_now
-from flows.cases import ReleaseCase, cases_of
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
-from flows.cli.output import answer, outcome
-from flows.documents import (
+from flows.actions.documents import (
     CheckedPdf,
     Collected,
     Trust,
@@ -20,11 +16,16 @@ from flows.documents import (
     check_pdf,
     check_signed,
 )
-from flows.ledger import accept_restored_ledger, has_ledger, ledger_address, open_ledger, recorder_of
-from flows.ledger_head import NotedHead
-from flows.reassessment_records import verify_records
-from flows.recall import find_bundle
-from flows.workspace import Workspace
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
+from flows.cli.output import answer
+from flows.reassessment.records import verify_records
+from flows.releases.cases import ReleaseCase, cases_of
+from flows.releases.recall import find_bundle
+from flows.workspace.actor import utc_now
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import accept_restored_ledger, has_ledger, ledger_address, open_ledger, recorder_of
+from flows.workspace.ledger_head import NotedHead
+from reports.model.blocks import outcome
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.states import State

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from flows.delivered import read_delivered, read_kept
 from flows.pipeline.run import Run
-from flows.workspace import Workspace
+from flows.releases.delivered import read_delivered, read_kept
+from flows.workspace.folders import Workspace
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ReleasegateError
 from tasks.core.files import Artifact, checked

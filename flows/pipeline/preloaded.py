@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from flows.temporary import hold_temporary_folder
+from flows.workspace.temporary import hold_temporary_folder
 from tasks.core.errors import StageFailed
 from tasks.core.postponed import postpone, postpone_numpy_tools
 

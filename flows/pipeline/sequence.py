@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from flows.pipeline import stages
+from flows.pipeline.performing import perform
 from flows.pipeline.run import Run, RunTerms, Take
-from flows.pipeline.stages import Inputs, Stage, perform
-from flows.progress import step
+from flows.pipeline.stages import Inputs, Stage
+from flows.workspace.progress import step
 from tasks.core.errors import ParameterError, ReleasegateError, StageCrashed, StageFailed
 
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from flows.locking import held
 from flows.pipeline.stages import Inputs
 from flows.pipeline.workbench import Workbench
-from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
+from flows.workspace.locking import held
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.combined.assessment import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS, COMBINED, SINGLING_OUT
+from tasks.candidate.assessment import load_figure, load_finding, save_figure, save_finding
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import ParameterError, StageFailed

@@ -10,17 +10,17 @@ import pandas as pd
 
 from flows.pipeline.run import Run
 from flows.pipeline.stages import PARTS
-from tasks.assessments.assessment import load_figure
 from tasks.assessments.columns.assessment import PLACES
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.combined.assessment import COLLECTED
 from tasks.assessments.combined.facts import ScoreFigure
+from tasks.candidate.assessment import load_figure
 from tasks.candidate.candidate import Candidate, Redaction
 from tasks.core.files import Artifact, checked
 from tasks.core.seed import derive_seed
 from tasks.dates.offsets import offset_key
 from tasks.dates.released_dates import ReleasedDates, released_dates
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.generalization.generalization_file import load_generalization
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, load_masked

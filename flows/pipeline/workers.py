@@ -26,9 +26,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from flows.pipeline.performing import perform
 from flows.pipeline.run import Run
-from flows.pipeline.stages import Inputs, Stage, perform
-from flows.temporary import hold_temporary_folder, temporary_folder
+from flows.pipeline.stages import Inputs, Stage
+from flows.workspace.temporary import hold_temporary_folder, temporary_folder
 from tasks.core.errors import StageCrashed
 from tasks.core.secret_variables import give, secrets_for_runs, secrets_taken
 
@@ -187,7 +188,7 @@ def start_fork_server(private: Path | None = None, preloaded: str = "flows.pipel
     """Let the process that workers are forked from start, and import a module with what they need, in the background.
 
     Where one runs, that is kept. Its socket is at a path that is short enough: systems allow about 100 characters.
-    `private` is the private folder of the workspace, for the temporary files of workers (``flows.temporary``).
+    `private` is the private folder of the workspace, for the temporary files of workers.
     """
     WorkerContext().set_forkserver_preload([preloaded])
     changed = _ONE_THREAD | {_FOLDER_VARIABLE: str(_folder_of_workers(private)), _SAFE_PATH: "1"}

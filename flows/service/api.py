@@ -12,14 +12,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
-from flows.actor import Clock, utc_now
+from flows.people.tokens import RequestTokens
+from flows.queue.requests import QueuedRequest, RequestState
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.logs import log
 from flows.service.monitoring import Metrics
-from flows.service.queue import QueuedRequest, RequestState
-from flows.tokens import RequestTokens
 from flows.web.site import bounded
+from flows.workspace.actor import Clock, utc_now
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.core.people import login_of
 from tasks.core.secret_variables import secret

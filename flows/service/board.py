@@ -4,17 +4,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from flows.actor import Clock, utc_now
-from flows.board import UNDER_WAY, BoardRecipient, BoardRequest, BoardState, HandIn
-from flows.ledger import open_ledger
-from flows.policies import PolicyShelf
+from flows.library.policies import PolicyShelf
+from flows.queue.board import UNDER_WAY, BoardRecipient, BoardRequest, BoardState, HandIn
+from flows.queue.requests import QueuedRequest, RequestState, submitted_again
+from flows.queue.steps import login_in
 from flows.service.config import Service
 from flows.service.intake import Arrival, is_decided, receive, record_end
 from flows.service.logs import log
-from flows.service.queue import QueuedRequest, RequestState, submitted_again
-from flows.service.steps import login_in
 from flows.service.worker import end_of
 from flows.web.jobs import JobTerms
+from flows.workspace.actor import Clock, utc_now
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.decision.votes import checked_reason
 from tasks.request.load import load_request

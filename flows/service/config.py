@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from flows.service.queue import Queue
-from flows.workspace import Workspace, open_workspace
+from flows.queue.requests import Queue
+from flows.workspace.folders import Workspace, open_workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.seed import derive_seed
 from tasks.service.settings import DEFAULTS, ServiceSettings, load_settings
@@ -53,7 +53,7 @@ class Service:
 
         Raises ReleasegateError if the ledger cannot be read.
         """
-        from flows.ledger import has_ledger, open_ledger  # noqa: PLC0415 - the runner, which imports this, reads none
+        from flows.workspace.ledger import has_ledger, open_ledger  # noqa: PLC0415 - the runner, which imports this, reads none
 
         if not has_ledger(self.workspace):
             return 0

@@ -36,22 +36,22 @@ from prefect.settings import PREFECT_RESULTS_LOCAL_STORAGE_PATH, temporary_setti
 from prefect.states import Completed
 from prefect.types.entrypoint import EntrypointType
 
-from flows.actor import utc_now
-from flows.engine import discard_foreign_results, is_healthy
-from flows.server_process import end_with
+from flows.pipeline.engine import discard_foreign_results, is_healthy
+from flows.pipeline.server_process import end_with
+from flows.queue.requests import QueuedRequest, RequestState, run_name
 from flows.service.config import Service, of_environment
 from flows.service.logs import LogLine, log
-from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.schedules import AUDITS, Schedule, Schedules, terms_of
+from flows.workspace.actor import utc_now
 from tasks.core.errors import Outage, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
 from tasks.core.secret_variables import secrets_taken
 
 if TYPE_CHECKING:
-    from flows.gate import Engine
+    from flows.gate.release import Engine
     from flows.pipeline.run import Take
-    from flows.reassessing_copy import TodaysFiles
+    from flows.reassessment.reassessing_copy import TodaysFiles
     from flows.service.intake import Arrival, Received
 
 RUNNER = "RELEASEGATE_RUNNER"
@@ -176,7 +176,7 @@ def reassess() -> RunState[None]:
     with _following(Schedule.REASSESS) as service:
         if service is None:
             return Completed(message=_FOLLOWED)
-        from flows.reassessing import reassess_all  # noqa: PLC0415 - imports every method
+        from flows.reassessment.reassessing import reassess_all  # noqa: PLC0415 - imports every method
 
         made = reassess_all(service.workspace, options=todays_terms(service), due_only=True)
         changed = sum(one.changed for one in made)
@@ -188,7 +188,7 @@ def todays_terms(service: Service) -> "TodaysFiles":
 
     The service stores each request under its hash, so that no current version lies at the place of the old one.
     """
-    from flows.reassessing_copy import TodaysFiles  # noqa: PLC0415 - imports every method
+    from flows.reassessment.reassessing_copy import TodaysFiles  # noqa: PLC0415 - imports every method
 
     policy = service.settings.reassessment.policy
     return TodaysFiles(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
@@ -210,7 +210,7 @@ def expire() -> RunState[None]:
 @flow(name="audit", flow_run_name=_dated("audit of the month before"), persist_result=False, retries=0)
 def audit() -> RunState[None]:
     """Audit the month before the one in which this run was due, and months before it whose audits were missed."""
-    from flows.audit import run_audit  # noqa: PLC0415
+    from flows.actions.audit import run_audit  # noqa: PLC0415
 
     with _following(Schedule.AUDIT) as service:
         months = [] if service is None else Schedules(service).months(min(_scheduled(), utc_now()).date())

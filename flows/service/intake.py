@@ -16,17 +16,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from flows.actor import Clock, actor, login_of_user, utc_now
-from flows.cases import note_late_hands
-from flows.identity import code_fact, named, read_inputs, release_id
-from flows.ledger import kept_reason, open_ledger
-from flows.persons import check_own_login
-from flows.policies import PolicyShelf
+from flows.library.policies import PolicyShelf
+from flows.people.persons import check_own_login
+from flows.queue.requests import UNDECIDED, Queue, QueuedRequest, RequestState, new_token
+from flows.releases.cases import note_late_hands
+from flows.releases.identity import named, release_id
+from flows.releases.program import code_fact
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
-from flows.service.queue import UNDECIDED, Queue, QueuedRequest, RequestState, new_token
 from flows.service.receipts import Receipts
-from flows.workspace import Workspace
+from flows.workspace.actor import Clock, actor, login_of_user, utc_now
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import kept_reason, open_ledger
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, Outage, ReleasegateError, RequestError, WorkspaceError
 from tasks.core.files import file_sha256, sync_folder, write_whole
@@ -38,6 +39,7 @@ from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import EntryFilter, Event
 from tasks.ledger.store import Ledger
 from tasks.request.document import MAXIMUM_BYTES
+from tasks.request.inputs import read_inputs
 from tasks.request.load import load_request
 
 ACCEPTED, REFUSED = "accepted", "refused"

@@ -13,13 +13,13 @@ from datetime import date, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
-from flows.actor import utc_now
-from flows.ledger import has_ledger, open_ledger
+from flows.queue.requests import OPEN, QueuedRequest, RequestState
 from flows.service.config import Service
 from flows.service.notifications import announced_to, news_of
 from flows.service.outages import waiting
-from flows.service.queue import OPEN, QueuedRequest, RequestState
 from flows.web.evidence import ReleaseIndex
+from flows.workspace.actor import utc_now
+from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.service.settings import REMINDERS, NewsKind

@@ -17,13 +17,13 @@ from typing import Any
 
 from prefect.client.orchestration import SyncPrefectClient
 
-from flows.actor import Clock, utc_now
-from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
 from flows.service.messages import Subject, message, reminder_due
 from flows.web.evidence import ReleaseIndex
-from flows.workspace import Workspace
+from flows.workspace.actor import Clock, utc_now
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_whole
 from tasks.core.secret_variables import secret

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from flows.engine import (
+from flows.pipeline.engine import (
     NO_AUTHORITY,
     QUICK_START,
     bound_socket,
@@ -25,7 +25,7 @@ from flows.engine import (
     spawn,
     start_from_template,
 )
-from flows.identity import ROOT
+from flows.releases.program import ROOT
 from flows.service.config import Service
 from flows.service.logs import log
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
@@ -113,7 +113,7 @@ class Orchestrator:
         """Start the service's own server, if it has one; on Linux it ends with the thread that calls this."""
         if self._socket is not None:
             start_from_template(self._service.home)
-            self._spawn("Prefect server", "server.log", "server_process.py", self._socket.fileno())
+            self._spawn("Prefect server", "server.log", "pipeline/server_process.py", self._socket.fileno())
 
     def check(self) -> bool:
         """Whether the server has answered, now or lately.

@@ -9,12 +9,12 @@ from collections import Counter
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from flows.actor import Clock, utc_now
+from flows.queue.requests import UNDECIDED, QueuedRequest, RequestState
 from flows.service.config import Service
 from flows.service.intake import record_ends
 from flows.service.logs import log
-from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.service.worker import give_up_waiting, has_waited_too_long, retry_or_fail, write
+from flows.workspace.actor import Clock, utc_now
 from tasks.core.errors import Outage, ReleasegateError, StageFailed
 
 PREFECT = "the Prefect server"

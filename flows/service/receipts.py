@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from flows.queue.requests import OPEN, QueuedRequest
 from flows.service.config import Service
 from flows.service.messages import link, reason_lines
-from flows.service.queue import OPEN, QueuedRequest
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_whole
 

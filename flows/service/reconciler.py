@@ -29,16 +29,16 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed, Scheduled
 
-from flows.actor import Clock, utc_now
-from flows.ledger import open_ledger
-from flows.policies import PolicyShelf
+from flows.library.policies import PolicyShelf
+from flows.queue.requests import QueuedRequest, RequestState, run_name
 from flows.service.config import Service
 from flows.service.intake import is_decided, record_ends
 from flows.service.logs import log
 from flows.service.outages import answers
-from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.schedules import Schedules
 from flows.service.worker import end_of, follow_reviews, retry_or_fail, write
+from flows.workspace.actor import Clock, utc_now
+from flows.workspace.ledger import open_ledger
 from tasks.audit.cases import case_of
 from tasks.audit.history import ReleaseEntries
 from tasks.core.errors import ReleasegateError, RequestCancelled, StageCrashed, WorkspaceError

@@ -7,7 +7,7 @@ whose other end only the parent holds. The runs that it starts end with it.
 import os
 import sys
 
-from flows.server_process import end_with_parent
+from flows.pipeline.server_process import end_with_parent
 
 POLL_SECONDS = 5.0
 """Between two queries for due runs; a query takes 30 ms of a core."""

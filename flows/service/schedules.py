@@ -15,8 +15,8 @@ from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 
-from flows.actor import Clock, utc_now
 from flows.service.config import Service
+from flows.workspace.actor import Clock, utc_now
 from tasks.core.files import write_whole
 from tasks.service.settings import ServiceSettings
 
@@ -95,7 +95,7 @@ class Schedules:
 
     def months(self, due: date) -> list[tuple[date, date]]:
         """First and last days of the months before a day that are to be audited, the oldest first."""
-        from flows.audit import month_before  # noqa: PLC0415 - imports what only audits need
+        from flows.actions.audit import month_before  # noqa: PLC0415 - imports what only audits need
 
         first, last = month_before(due)
         audited = _day(self._read().get(_AUDITED)) or self._last_written()

@@ -14,10 +14,10 @@ import socket
 import sys
 from contextlib import closing
 
-from flows.engine import environment_of
-from flows.locking import alone
+from flows.pipeline.engine import environment_of
 from flows.service.config import Service
 from flows.service.orchestrator import Orchestrator, check_pool, external_address
+from flows.workspace.locking import alone
 from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secrets_for_runs
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from flows.board import BoardStep
+from flows.queue.board import BoardStep
+from flows.queue.requests import UNDECIDED, QueuedRequest, RequestState
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
-from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.studio.project import Project
 from flows.studio.runs import RunState
 from tasks.core.files import write_whole

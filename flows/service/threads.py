@@ -8,7 +8,7 @@ from functools import partial
 
 from prefect.client.orchestration import get_client
 
-from flows.engine import is_healthy
+from flows.pipeline.engine import is_healthy
 from flows.service.api import requests_router, status_router
 from flows.service.board import QueuedRequests
 from flows.service.config import Service

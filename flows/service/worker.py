@@ -4,16 +4,17 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-from flows.actor import Clock, acting_as, utc_now
-from flows.cases import ReleaseAction
-from flows.gate import Engine, Outcome, run_release, standing_outcome
-from flows.ledger import open_ledger
-from flows.policies import PolicyShelf
+from flows.gate.outcome import Outcome
+from flows.gate.release import Engine, run_release, standing_outcome
+from flows.library.policies import PolicyShelf
+from flows.queue.requests import UNDECIDED, QueuedRequest, RequestState
+from flows.releases.cases import ReleaseAction
 from flows.service.config import Service
 from flows.service.intake import check_inputs, code_digest, is_decided, record_ends
 from flows.service.logs import log
-from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
-from flows.workspace import Workspace
+from flows.workspace.actor import Clock, acting_as, utc_now
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import (
     BadInput,
     Outage,

@@ -37,7 +37,7 @@ class Checks:
 
     def check(self, project: Project) -> DataCheck:
         """Check a project's request and data; raises what ``releasegate check`` does."""
-        from flows.cli.check import checked_request  # noqa: PLC0415  imports Great Expectations, which takes seconds
+        from flows.actions.checking import checked_request  # noqa: PLC0415  imports Great Expectations, which takes seconds
 
         key = (str(project.path), project.read().sha256)
         checked = checked_request(project.path, list(project.roots), self._workspace)

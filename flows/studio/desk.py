@@ -13,9 +13,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.policies import PolicyShelf
+from flows.library.policies import PolicyShelf
 from flows.studio.project import Project
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from tasks.core.errors import BadInput
 from tasks.request.document import REQUEST_FILE
 

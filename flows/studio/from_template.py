@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.ledger import has_ledger, open_ledger
-from flows.library_texts import SUFFIXES, read_text
-from flows.workspace import Workspace
+from flows.library.texts import SUFFIXES, read_text
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.core.errors import BadInput
 from tasks.core.files import write_new
 from tasks.ledger.enrolment import Directory, EnrolledText

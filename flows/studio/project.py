@@ -11,9 +11,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.actor import utc_now
-from flows.locking import alone
-from flows.policies import PolicyShelf
+from flows.library.policies import PolicyShelf
+from flows.workspace.actor import utc_now
+from flows.workspace.locking import alone
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, RequestProblem, WorkspaceError
 from tasks.core.files import write_new
 from tasks.request.document import MAXIMUM_BYTES, Location, NotYaml, read_document

@@ -23,9 +23,9 @@ from tasks.decision.explain.candidates import Candidates
 from tasks.decision.gates import judge_gates
 from tasks.decision.measures import RecordCounts
 from tasks.decision.record import GateResult
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.demands import demands_of
-from tasks.generalization.game import Floats
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.demands import demands_of
+from tasks.generalization.game.payoffs import Floats
 from tasks.generalization.setting import game_table
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Hierarchy

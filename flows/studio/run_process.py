@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from flows.server_process import end_with
+from flows.pipeline.server_process import end_with
 from flows.studio.runs import Teller
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from tasks.core.errors import ReleasegateError, RequestError
 from tasks.core.guard import guarded
 from tasks.core.modes import owner_only
@@ -28,8 +28,8 @@ def main(request: Path, workspace: Path, progress: Path, roots: list[Path]) -> i
             teller.tell(request_sha256=hashlib.sha256(request.read_bytes()).hexdigest())
             teller.tell(step="reading the request")
             start_fork_server(Workspace(workspace).private)
-            from flows.gate import run_release  # noqa: PLC0415
-            from flows.progress import listening  # noqa: PLC0415
+            from flows.gate.release import run_release  # noqa: PLC0415
+            from flows.workspace.progress import listening  # noqa: PLC0415
 
             with listening(lambda name: teller.tell(step=name)):
                 made = run_release(request, workspace, roots, enrol=True)

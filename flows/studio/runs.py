@@ -16,11 +16,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from flows.actor import utc_now
-from flows.board import BoardStep
-from flows.locking import is_held
+from flows.queue.board import BoardStep
 from flows.studio.project import Project
-from flows.workspace import Workspace
+from flows.workspace.actor import utc_now
+from flows.workspace.folders import Workspace
+from flows.workspace.locking import is_held
 from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secrets_for_runs
 

@@ -11,14 +11,14 @@ from functools import partial
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from flows.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD, Account
-from flows.actor import acting_as
-from flows.ledger import has_ledger, open_ledger
-from flows.second_factor import SECRET_BYTES, address_of, text_of
-from flows.signing import key_in_force, register_key
-from flows.tokens import RequestTokens, of_login
+from flows.people.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD, Account
+from flows.people.second_factor import SECRET_BYTES, address_of, text_of
+from flows.people.signing import key_in_force, register_key
+from flows.people.tokens import RequestTokens, of_login
 from flows.web.authentication import SET_UP, CurrentVisitor, PostedForm, SubmittedForm, begin_session
 from flows.web.site import Visitor, fields, log, not_allowed, see_other
+from flows.workspace.actor import acting_as
+from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory

@@ -9,17 +9,17 @@ from http import HTTPStatus
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from flows.actor import acting_as
-from flows.cases import ReleaseAction
-from flows.overruling import override_gates, reopen
-from flows.reassessment_records import named_record
-from flows.reviewing import comment
+from flows.actions.overruling import override_gates, reopen
+from flows.actions.reviewing import comment
+from flows.reassessment.records import named_record
+from flows.releases.cases import ReleaseAction
 from flows.web.authentication import PostedForm
 from flows.web.jobs import JobKind
 from flows.web.releases import CurrentRelease, FormName, ShownRelease, job_of
 from flows.web.site import Refused, fields, log, not_allowed, not_found, see_other, sentence
+from flows.workspace.actor import acting_as
+from reports.model.record_view import RecordView
 from reports.reassessment import reassessment, render_reassessment
-from reports.record_view import RecordView
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.ledger.entry import Entry, Event
 

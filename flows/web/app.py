@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Request
@@ -21,8 +20,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
-from flows.accounts import Accounts
-from flows.actor import Clock, utc_now
+from flows.people.accounts import Accounts
 from flows.studio.studio import Studio
 from flows.web import (
     account_pages,
@@ -40,16 +38,15 @@ from flows.web import (
 from flows.web.evidence import ReleaseIndex
 from flows.web.jobs import Jobs, JobTerms
 from flows.web.provider import Provider, check_installed
+from flows.web.requests import RequestBoard
 from flows.web.sessions import Sessions
 from flows.web.site import STATIC, Door, Refused, Site, fields, log, not_found, see_other, sentence
-from flows.workspace import Workspace
+from flows.workspace.actor import Clock, utc_now
+from flows.workspace.folders import Workspace
 from reports.templating import TEMPLATES
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.core.guard import place_of
 from tasks.service.settings import DEFAULTS, PageSettings
-
-if TYPE_CHECKING:
-    from flows.service.board import QueuedRequests
 
 PAGES = (
     *("/sign-in", "/sign-out", "/open", "/account", "/people", "/library"),
@@ -108,7 +105,7 @@ def create_app(
     routers: Sequence[APIRouter] = (),
     writing: Writing | None = None,
     outages: Callable[[], Sequence[str]] = tuple,
-    queue: "QueuedRequests | None" = None,
+    queue: RequestBoard | None = None,
 ) -> FastAPI:
     """The reviewer's page over one workspace.
 

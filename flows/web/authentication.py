@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from flows.accounts import LONGEST_PASSWORD, Account
+from flows.people.accounts import LONGEST_PASSWORD, Account
 from flows.web.sessions import Session
 from flows.web.site import Refused, Site, Visitor, bounded, fields, log, polls, see_other, subscriber
 

@@ -9,19 +9,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from flows.accounts import Duty
-from flows.board import UNDER_WAY, BoardRequest, BoardState
-from flows.signing import SENT
+from flows.people.accounts import Duty
+from flows.people.signing import SENT
+from flows.queue.board import UNDER_WAY, BoardRequest, BoardState
 from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.evidence import IndexedRelease
 from flows.web.jobs import Job, JobKind
+from flows.web.requests import RequestBoard
 from flows.web.site import Visitor, fields, log, not_allowed, not_found, number_of, query, see_other, sentence
-from reports.document import plural
+from reports.model.document import plural
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.audit.history import text
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
@@ -29,9 +30,6 @@ from tasks.core.people import login_of
 from tasks.decision.standing import AWAITING_SIGNATURE
 from tasks.decision.states import State
 from tasks.decision.votes import LONGEST_REASON
-
-if TYPE_CHECKING:
-    from flows.service.board import QueuedRequests
 
 router = APIRouter()
 
@@ -233,7 +231,7 @@ class ShownRequest:
     """A request without a decision, for a visitor who may see it."""
 
     visitor: Visitor
-    desk: "QueuedRequests | None"
+    desk: RequestBoard | None
     """The queue that has it; None where only the ledger knows it."""
     found: BoardRequest
 
@@ -265,7 +263,7 @@ class ShownRequest:
             once=self.visitor.form_token("request", *(["job-dry-run"] if trial and trial.is_running else [])),
         )
 
-    def act(self, sent: PostedForm, perform: "Callable[[QueuedRequests, str], str]") -> Response:
+    def act(self, sent: PostedForm, perform: Callable[[RequestBoard, str], str]) -> Response:
         """Perform an action once, in the visitor's name; returns the page of the request, or of what came of it."""
         visitor, account = self.visitor, self.visitor.account
         if self.desk is None or not self.may_act:
@@ -321,7 +319,7 @@ def show_request(visitor: CurrentVisitor, name: _RequestId) -> Response:
 def cancel(form: PostedForm, shown: CurrentRequest) -> Response:
     """Cancel it."""
 
-    def perform(desk: "QueuedRequests", by: str) -> str:
+    def perform(desk: RequestBoard, by: str) -> str:
         state = desk.cancel(shown.found.id, by, form.text("reason").replace("\r\n", "\n"))
         ended = state is BoardState.CANCELLED
         shown.visitor.session.notice = (
@@ -336,7 +334,7 @@ def cancel(form: PostedForm, shown: CurrentRequest) -> Response:
 def retry(form: PostedForm, shown: CurrentRequest) -> Response:
     """Submit it again as it was received."""
 
-    def perform(desk: "QueuedRequests", by: str) -> str:
+    def perform(desk: RequestBoard, by: str) -> str:
         name = desk.retry(shown.found.id, by)
         shown.visitor.session.notice = "The request is in the queue again."
         return f"/releases/queue/{name}"

@@ -11,7 +11,7 @@ from flows.web.authentication import CurrentVisitor
 from flows.web.evidence import IndexedRelease, evidence
 from flows.web.releases import DRAWING, CurrentRelease, ShownRelease
 from flows.web.site import Visitor, not_found
-from reports.document import Table
+from reports.model.document import Table
 from reports.risk_over_time import risk_over_time, risk_table
 from tasks.audit.cases import AuditCase
 

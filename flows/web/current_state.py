@@ -1,7 +1,7 @@
 """The present state of a release as the large banner of its page: what holds today, whatever the gate decided then."""
 
-from reports import numbers
-from reports.document import VerdictBox
+from reports.model import numbers
+from reports.model.document import VerdictBox
 from tasks.audit.current import BLOCKED_TODAY, CurrentCase
 from tasks.audit.history import texts
 from tasks.decision.record import DecisionRecord, Verdict

@@ -4,7 +4,7 @@ The index of all releases rests on the ledger alone; it is kept until the ledger
 
 The ledger names the bundle's manifest, the manifest each file; an altered file is not shown. Signed determinations and
 additions by reviews are named by the ledger itself. Nothing is changed here; a vote verifies the whole bundle again
-(``flows.cases.ReleaseAction``).
+(``flows.releases.cases.ReleaseAction``).
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from typing import Never, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from flows.board import BoardRequest, ended_undecided
-from flows.ledger import has_ledger, open_ledger
-from flows.reviewing import answering
-from flows.signing import key_in_force
-from flows.workspace import Workspace
+from flows.actions.reviewing import answering
+from flows.people.signing import key_in_force
+from flows.queue.board import BoardRequest, ended_undecided
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError

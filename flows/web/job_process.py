@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.actor import acting_as, utc_now
-from flows.progress import listening
-from flows.server_process import end_with
+from flows.pipeline.server_process import end_with
 from flows.web.jobs import JOB, RESULT, STEPS, JobKind
-from flows.workspace import Workspace
-from reports.document import Block, Heading, Paragraph, Table
-from reports.smallcell import SmallCellRule
+from flows.workspace.actor import acting_as, utc_now
+from flows.workspace.folders import Workspace
+from flows.workspace.progress import listening
+from reports.model.document import Block, Heading, Paragraph, Table
+from reports.model.smallcell import SmallCellRule
 from reports.templating import render
 from tasks.core.errors import ReleasegateError
 from tasks.core.files import write_whole
@@ -30,8 +30,8 @@ _NOT_RECORDED = "Under the request and the enrolments as they are now; nothing i
 
 def explained(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     """Reasons for the decision on a recipient's release, and changes that would reverse it."""
-    from flows.cli.explain import explained_release  # noqa: PLC0415 - imports every method
-    from flows.cli.explained_details import detailed  # noqa: PLC0415
+    from flows.actions.explaining import explained_release  # noqa: PLC0415 - imports every method
+    from reports.explanation.details import detailed  # noqa: PLC0415
 
     place = Workspace(Path(given["workspace"]))
     _, (one,) = explained_release(given["subject"], given["recipient"], place, say)
@@ -40,8 +40,8 @@ def explained(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
 
 def reassessed(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     """Assess every copy of a release again; the records and the ledger hold the results."""
-    from flows.reassessing import reassess  # noqa: PLC0415 - imports every method
-    from flows.reassessing_copy import TodaysFiles  # noqa: PLC0415
+    from flows.reassessment.reassessing import reassess  # noqa: PLC0415 - imports every method
+    from flows.reassessment.reassessing_copy import TodaysFiles  # noqa: PLC0415
     from reports.reassessment import reassessment  # noqa: PLC0415
 
     policy = None if given["policy"] is None else Path(given["policy"])
@@ -68,9 +68,9 @@ def dry_run(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
 
     An officer sets the terms, such as the smallest count that may be shown.
     """
-    from flows import dry_run as gate  # noqa: PLC0415 - imports every method
-    from flows.cli.explained import WOULD_BE  # noqa: PLC0415
-    from reports.record_view import RecordView  # noqa: PLC0415
+    from flows.gate import dry_run as gate  # noqa: PLC0415 - imports every method
+    from reports.explanation.answer import WOULD_BE  # noqa: PLC0415
+    from reports.model.record_view import RecordView  # noqa: PLC0415
     from reports.sections.answer import usefulness  # noqa: PLC0415
     from tasks.decision.measures import RecordCounts, write_result  # noqa: PLC0415
 

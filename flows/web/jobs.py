@@ -21,8 +21,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from flows.locking import held, is_held
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
+from flows.workspace.locking import held, is_held
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_whole

@@ -17,11 +17,11 @@ from string import Formatter
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from flows.audit import JSON, as_data, as_pdf, audit_of, month_before
-from flows.ledger import has_ledger, open_ledger
+from flows.actions.audit import JSON, as_data, as_pdf, audit_of, month_before
 from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.site import Visitor, fields, log, not_allowed, number_of, query, sentence
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.audit.history import text, texts
 from tasks.core.errors import BadInput
 from tasks.core.people import person_key

@@ -14,18 +14,18 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 
-from flows.actor import acting_as
-from flows.enrolment import Enrollable, end_enrolment, enrol, item_of, population_item, sample_item
-from flows.ledger import open_ledger
-from flows.library import Library, LibraryItem, compared
-from flows.library_texts import LARGEST_TEXT, LibraryText, checked_text
-from flows.signing import SentKey, key_in_force
-from flows.temporary import held_folder
+from flows.library.catalogue import Library, LibraryItem, compared
+from flows.library.enrolment import Enrollable, end_enrolment, enrol, item_of, population_item, sample_item
+from flows.library.texts import LARGEST_TEXT, LibraryText, checked_text
+from flows.people.signing import SentKey, key_in_force
 from flows.web.account_pages import confirmed
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.people_pages import CurrentOfficer
 from flows.web.site import Visitor, fields, log, not_found, number_of, see_other
 from flows.web.uploads import CurrentUpload, Upload
+from flows.workspace.actor import acting_as
+from flows.workspace.ledger import open_ledger
+from flows.workspace.temporary import held_folder
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.ledger.enrolment import title_of
 from tasks.ledger.signing import RegisteredKey

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from flows.accounts import Account, Accounts, Duty
-from flows.actor import actor, utc_now
+from flows.people.accounts import Account, Accounts, Duty
 from flows.studio.desk import Desk
 from flows.studio.runs import LocalRuns
 from flows.studio.studio import Studio
@@ -16,7 +15,8 @@ from flows.web.app import Writing, create_app
 from flows.web.connections import http_server
 from flows.web.site import Door
 from flows.web.uploads import keep_uploads_in
-from flows.workspace import Workspace, open_workspace
+from flows.workspace.actor import actor, utc_now
+from flows.workspace.folders import Workspace, open_workspace
 from tasks.service.settings import PageSettings
 
 _LOGIN = "studio"

@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from flows.accounts import Account, Accounts, Duty, ProviderIdentity
-from flows.actor import Clock
-from flows.ledger import has_ledger, open_ledger
-from flows.workspace import Workspace
+from flows.people.accounts import Account, Accounts, Duty, ProviderIdentity
+from flows.workspace.actor import Clock
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.secret_variables import secret
 from tasks.ledger.enrolment import Directory

@@ -14,12 +14,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from flows.accounts import Duty
-from flows.actor import acting_as
-from flows.cases import ReleaseAction, check_no_hand
-from flows.overruling import revoke, roles_to_revoke
-from flows.reviewing import Voted, cast_vote
-from flows.signing import SentKey
+from flows.actions.overruling import revoke, roles_to_revoke
+from flows.actions.reviewing import Voted, cast_vote
+from flows.people.accounts import Duty
+from flows.people.signing import SentKey
+from flows.releases.cases import ReleaseAction, check_no_hand
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.board import problem_in_words
 from flows.web.current_state import banner
@@ -38,8 +37,9 @@ from flows.web.site import (
     see_other,
     sentence,
 )
-from reports.record_view import RecordView
-from reports.statements import not_assessed, verdict_box
+from flows.workspace.actor import acting_as
+from reports.model.record_view import RecordView
+from reports.model.statements import not_assessed, verdict_box
 from tasks.audit.current import CurrentCase
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.core.people import WorkflowRole, same_person

@@ -10,31 +10,29 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.types import Message
 
-from flows.accounts import Account, Accounts, Duty
-from flows.actor import Clock
-from flows.ledger import has_ledger, open_ledger
+from flows.people.accounts import Account, Accounts, Duty
 from flows.web.drafts import Drafts
 from flows.web.evidence import IndexedRelease, ReleaseIndex
 from flows.web.jobs import Jobs
+from flows.web.requests import RequestBoard
 from flows.web.sessions import Session, Sessions
-from flows.workspace import Workspace
-from reports.smallcell import SmallCellRule
+from flows.workspace.actor import Clock
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import has_ledger, open_ledger
+from reports.model.smallcell import SmallCellRule
 from reports.templating import TEMPLATES, render
 from tasks.audit.cells import LIMIT
 from tasks.core.errors import ReleasegateError
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory
 from tasks.service.settings import PageSettings
-
-if TYPE_CHECKING:
-    from flows.service.board import QueuedRequests
 
 log = logging.getLogger("releasegate.web")
 
@@ -161,7 +159,7 @@ class Site:
     """Whether requests can be written here."""
     outages: Callable[[], Sequence[str]] = tuple
     """A sentence for each server that requests wait for."""
-    requests: "QueuedRequests | None" = None
+    requests: RequestBoard | None = None
     """The requests without a decision, where a service has a queue."""
 
     @property

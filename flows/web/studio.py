@@ -12,9 +12,8 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from flows.cases import case_of
-from flows.drafting import drafted
-from flows.ledger import open_ledger
+from flows.actions.drafting import drafted
+from flows.releases.cases import case_of
 from flows.studio.columns import attributes_of, known_changes, role_changes
 from flows.studio.desk import GIVEN, title_of
 from flows.studio.from_template import begin, templates
@@ -28,7 +27,8 @@ from flows.web.site import Site, Visitor, not_found, number_of, problem_of, see_
 from flows.web.studio_figures import design_chart, gate_rows, kept_in_words
 from flows.web.studio_project import CurrentProject, CurrentStudio, ShownProject, StudioForm
 from flows.web.uploads import LARGEST_UPLOAD, CurrentUpload
-from reports.record_view import RecordView
+from flows.workspace.ledger import open_ledger
+from reports.model.record_view import RecordView
 from reports.sections.answer import usefulness
 from tasks.audit.history import texts
 from tasks.core.errors import BadInput, ReleasegateError

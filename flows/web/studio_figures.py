@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from flows.studio.quick import DesignPoint, DesignSearch, QuickFigures
-from reports import numbers
-from tasks.assessments.measures import MEASURES
+from reports.model import numbers
+from tasks.candidate.measures import MEASURES
 from tasks.decision.measures import write_result
 from tasks.request.model import Measure
 

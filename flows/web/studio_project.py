@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
-from flows.accounts import Duty
+from flows.people.accounts import Duty
 from flows.studio.columns import FileColumn, ShownColumn, shown_columns
 from flows.studio.project import Project, ReadRequest
 from flows.studio.studio import Studio

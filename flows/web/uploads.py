@@ -12,10 +12,10 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from flows.studio.project import plain_name
-from flows.temporary import hold_temporary_folder, temporary_folder
 from flows.web.authentication import CurrentVisitor, SubmittedForm, own_form
 from flows.web.site import Refused, bounded
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
+from flows.workspace.temporary import hold_temporary_folder, temporary_folder
 
 LARGEST_UPLOAD = 512 * 1024 * 1024
 """Bytes of all files of a form together."""

@@ -2,14 +2,14 @@
 
 from collections import Counter
 
-from reports import numbers
-from reports.document import Paragraph, listed, named, plural, said, sentence_start, text
-from reports.methods import masking_method
-from reports.population import rests_on
-from reports.record_view import RecordView
+from reports.model import numbers
+from reports.model.document import Paragraph, listed, named, plural, said, sentence_start, text
+from reports.model.methods import masking_method
+from reports.model.population import rests_on
+from reports.model.record_view import RecordView
+from reports.model.smallcell import HIDDEN
 from reports.sections.groupings import gone, mixed, one_grouping
 from reports.sections.study import kept_associations
-from reports.smallcell import HIDDEN
 from tasks.assessments.events.facts import KnownRowsFact
 from tasks.decision.record import RecipientFact, Verdict
 from tasks.request.gate import records_for

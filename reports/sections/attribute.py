@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports import numbers
-from reports.document import DASH, Block, Paragraph, Row, Table, said
-from reports.record_view import FileView
+from reports.model import numbers
+from reports.model.document import DASH, Block, Paragraph, Row, Table, said
+from reports.model.record_view import FileView
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
 from tasks.request.model import Measure
 

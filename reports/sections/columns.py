@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports import numbers
-from reports.document import DASH, Block, Paragraph, Table, failed, lines, named, plural, strong
-from reports.record_view import FileView, RecordView
+from reports.model import numbers
+from reports.model.document import DASH, Block, Paragraph, Table, failed, lines, named, plural, strong
+from reports.model.record_view import FileView, RecordView
 from tasks.assessments.columns.facts import ColumnFact, ColumnsFact, Sign
 from tasks.request.model import Measure
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from reports import charts, numbers
-from reports.charts import AFTER, BEFORE, EDGE, Chart, ChartAxis, Panel
-from reports.document import DASH, Block, Facts, Paragraph, Row, Table, alike, named, strong, text
-from reports.record_view import FileView
+from reports.model import charts, numbers
+from reports.model.charts import AFTER, BEFORE, EDGE, Chart, ChartAxis, Panel
+from reports.model.document import DASH, Block, Facts, Paragraph, Row, Table, alike, named, strong, text
+from reports.model.record_view import FileView
 from reports.sections.identity import bars, risk_axis, shown_bins, tallest
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.request.model import Measure

@@ -7,8 +7,9 @@ figure. A section whose stage did not run says so, so that “section E10” is 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from reports.document import Block, Section
-from reports.record_view import RecordView
+from reports.model.document import Block, Section
+from reports.model.record_view import RecordView
+from reports.model.statements import missing_reasons
 from reports.sections import (
     attribute,
     columns,
@@ -31,7 +32,6 @@ from reports.sections import (
     utility,
     validation,
 )
-from reports.statements import missing_reasons
 from tasks.request.model import Role
 
 Writer = Callable[[RecordView], Iterable[Block]]

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from math import log2
 
-from reports import numbers
-from reports.document import Block, Paragraph, Row, Table, said
-from reports.record_view import FileView
+from reports.model import numbers
+from reports.model.document import Block, Paragraph, Row, Table, said
+from reports.model.record_view import FileView
 from tasks.assessments.dates.facts import DatesFact, FoundFact, OffsetFact
 from tasks.request.gate import DATES
 

@@ -6,8 +6,8 @@ Counts of decoys are not counts of people; records that a copy misses, and the r
 import math
 from collections.abc import Iterator
 
-from reports import numbers
-from reports.document import (
+from reports.model import numbers
+from reports.model.document import (
     DASH,
     Block,
     Heading,
@@ -21,10 +21,10 @@ from reports.document import (
     strong,
     text,
 )
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
+from reports.model.smallcell import HIDDEN
+from reports.model.statements import missing_reasons
 from reports.sections.statistics import statistics_table
-from reports.smallcell import HIDDEN
-from reports.statements import missing_reasons
 from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, DetectabilityFact
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.record import GateResult

@@ -1,9 +1,9 @@
 """Sentences on the groups of the quasi-identifiers: one grouping for all records, or several that overlap."""
 
-from reports import numbers
-from reports.document import listed, plural
-from reports.methods import method_text
-from reports.record_view import RecordView
+from reports.model import numbers
+from reports.model.document import listed, plural
+from reports.model.methods import method_text
+from reports.model.record_view import RecordView
 from tasks.request.model import Role
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from reports import charts, numbers
-from reports.charts import AFTER, ALARM, BEFORE, EDGE, PARTLY, Box, Chart, ChartAxis, Mark, Panel
-from reports.document import DASH, Block, Bullets, Heading, Paragraph, Row, Table, said, strong, text
-from reports.methods import method_text
-from reports.population import counted_over, same_as_prosecutor
-from reports.record_view import RecordView
+from reports.model import charts, numbers
+from reports.model.charts import AFTER, ALARM, BEFORE, EDGE, PARTLY, Box, Chart, ChartAxis, Mark, Panel
+from reports.model.document import DASH, Block, Bullets, Heading, Paragraph, Row, Table, said, strong, text
+from reports.model.methods import method_text
+from reports.model.population import counted_over, same_as_prosecutor
+from reports.model.record_view import RecordView
+from reports.model.smallcell import SmallCellRule
 from reports.sections.stakes import other_stakes
-from reports.smallcell import SmallCellRule
 from tasks.assessments.identity.facts import EstimateFact, SampleFact
 from tasks.core.fact import Bin
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from reports import numbers
-from reports.document import DASH, Block, Paragraph, Row, Table, lines, said, small, strong, text
-from reports.methods import method_text
-from reports.record_view import FileView
-from reports.smallcell import HIDDEN, SmallCellRule, counted
+from reports.model import numbers
+from reports.model.document import DASH, Block, Paragraph, Row, Table, lines, said, small, strong, text
+from reports.model.methods import method_text
+from reports.model.record_view import FileView
+from reports.model.smallcell import HIDDEN, SmallCellRule, counted
 from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure, PolicyLinkage, WeakerFact
 from tasks.core.errors import StageFailed
 from tasks.request.model import Measure, Role

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from reports import numbers
-from reports.document import (
+from reports.model import numbers
+from reports.model.document import (
     Block,
     Heading,
     Paragraph,
@@ -20,12 +20,12 @@ from reports.document import (
     strong,
     text,
 )
-from reports.methods import masking_method, masking_parameters, method_text
-from reports.record_view import FileView, RecordView
-from reports.smallcell import HIDDEN
-from reports.statements import basis_of_amounts
+from reports.model.methods import masking_method, masking_parameters, method_text
+from reports.model.record_view import FileView, RecordView
+from reports.model.smallcell import HIDDEN
+from reports.model.statements import basis_of_amounts
 from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
-from tasks.generalization.facts import BoundBy, LimitFact
+from tasks.generalization.game.facts import BoundBy, LimitFact
 from tasks.request.model import Method, Role
 
 _FORMULA = Markup(

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reports import numbers
-from reports.assumptions import assumptions
-from reports.document import (
+from reports.model import numbers
+from reports.model.document import (
     Block,
     Bullets,
     Facts,
@@ -17,10 +16,11 @@ from reports.document import (
     plural,
     text,
 )
-from reports.methods import method_text
-from reports.record_view import RecordView
+from reports.model.methods import method_text
+from reports.model.record_view import RecordView
+from reports.model.statements import enrolled, not_assessed, tested, verdict_box
 from reports.sections.answer import answer
-from reports.statements import enrolled, not_assessed, tested, verdict_box
+from reports.sections.assumptions import assumptions
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import Verdict
 from tasks.decision.remedies import remedies

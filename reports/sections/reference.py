@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from reports.document import Block, Bullets, Facts, Heading, text
-from reports.record_view import RecordView
+from reports.model.document import Block, Bullets, Facts, Heading, text
+from reports.model.record_view import RecordView
 from tasks.assessments.utility.associations import CORRELATION_RATIO, CRAMERS_V
 from tasks.generalization.constraints.registry import PRIVACY_MODELS
 from tasks.request.model import MaskingName

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from reports import numbers
-from reports.document import (
+from reports.model import numbers
+from reports.model.document import (
     Block,
     Bullets,
     Facts,
@@ -21,11 +21,11 @@ from reports.document import (
     strong,
     text,
 )
-from reports.methods import method_text, treatment_text
-from reports.population import basis
-from reports.record_view import RecordView
-from reports.smallcell import HIDDEN
-from reports.statements import enrolled
+from reports.model.methods import method_text, treatment_text
+from reports.model.population import basis
+from reports.model.record_view import RecordView
+from reports.model.smallcell import HIDDEN
+from reports.model.statements import enrolled
 from tasks.adversary.profile import UNSTATED_DETECTION
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.sequential.facts import SequentialFact

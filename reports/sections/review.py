@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from reports import numbers
-from reports.document import Block, Facts, Table, digest_text, kept
-from reports.record_view import RecordView
+from reports.model import numbers
+from reports.model.document import Block, Facts, Table, digest_text, kept
+from reports.model.record_view import RecordView
 from reports.sections.release import cast_votes
 from tasks.decision.record import Review
 from tasks.delivery.additions import OverrideFact

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from scipy.special import expit
 
-from reports import numbers
-from reports.document import DASH, Block, Heading, Paragraph, Row, Table, digest_text, said, strong, text
-from reports.record_view import FileView
+from reports.model import numbers
+from reports.model.document import DASH, Block, Heading, Paragraph, Row, Table, digest_text, said, strong, text
+from reports.model.record_view import FileView
+from reports.model.smallcell import HIDDEN
 from reports.sections.sequential_charts import TERMS, group_chart, sensitivity_chart, unit, written
-from reports.smallcell import HIDDEN
 from tasks.assessments.sequential.facts import BeliefFact, DeterrentFact, SequentialFact
 from tasks.request.model import PopulationBasis
 

@@ -3,9 +3,23 @@
 import math
 from collections.abc import Sequence
 
-from reports import charts, numbers
-from reports.charts import AFTER, ALARM, BAND, BEFORE, DASHED, DOTTED, EDGE, INK, Box, Chart, ChartAxis, Line, Panel
-from reports.record_view import FileView
+from reports.model import charts, numbers
+from reports.model.charts import (
+    AFTER,
+    ALARM,
+    BAND,
+    BEFORE,
+    DASHED,
+    DOTTED,
+    EDGE,
+    INK,
+    Box,
+    Chart,
+    ChartAxis,
+    Line,
+    Panel,
+)
+from reports.model.record_view import FileView
 from tasks.assessments.sequential.facts import SensitivityFact, SequentialFact
 from tasks.core.fact import Bin
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from reports import numbers
-from reports.document import DASH, Block, Facts, Paragraph, Row, Table, named, said, strong
-from reports.record_view import FileView
-from reports.smallcell import HIDDEN
+from reports.model import numbers
+from reports.model.document import DASH, Block, Facts, Paragraph, Row, Table, named, said, strong
+from reports.model.record_view import FileView
+from reports.model.smallcell import HIDDEN
 from tasks.assessments.singling_out.facts import SinglingOutFact, UniquenessFact
 from tasks.request.model import Measure, PopulationBasis
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reports import charts, numbers
-from reports.charts import (
+from reports.model import charts, numbers
+from reports.model.charts import (
     AFTER,
     ALARM,
     BEFORE,
@@ -25,10 +25,10 @@ from reports.charts import (
     Line,
     Panel,
 )
-from reports.document import Block, Heading, Paragraph, Row, Table, lines, listed, said, small, strong
-from reports.methods import method_text
-from reports.record_view import RecordView
-from reports.smallcell import NO_FILE
+from reports.model.document import Block, Heading, Paragraph, Row, Table, lines, listed, said, small, strong
+from reports.model.methods import method_text
+from reports.model.record_view import RecordView
+from reports.model.smallcell import NO_FILE
 from tasks.assessments.identity.facts import (
     FrontierFact,
     FrontierPoint,

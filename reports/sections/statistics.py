@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from reports import numbers
-from reports.document import DASH, Block, Row, Table, alike, named, plural, said
-from reports.record_view import RecordView
+from reports.model import numbers
+from reports.model.document import DASH, Block, Row, Table, alike, named, plural, said
+from reports.model.record_view import RecordView
 from tasks.decision.decoy_facts import StatisticsFact
 
 _NOTHING = 1e-9

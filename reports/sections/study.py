@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reports import numbers
-from reports.document import DASH, Block, Paragraph, Table, plural
-from reports.record_view import RecordView
+from reports.model import numbers
+from reports.model.document import DASH, Block, Paragraph, Table, plural
+from reports.model.record_view import RecordView
 from reports.sections.groupings import begins_above
 from tasks.assessments.utility.facts import AssociationFact
 from tasks.request.model import Role

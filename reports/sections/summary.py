@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from scipy.special import expit
 
-from reports import numbers
-from reports.assumptions import assumptions
-from reports.document import (
+from reports.model import numbers
+from reports.model.document import (
     DASH,
     Block,
     Bullets,
@@ -23,16 +22,17 @@ from reports.document import (
     strong,
     text,
 )
-from reports.population import TITLES, same_as_prosecutor
-from reports.record_view import RecordView
+from reports.model.population import TITLES, same_as_prosecutor
+from reports.model.record_view import RecordView
+from reports.model.smallcell import HIDDEN
+from reports.model.statements import basis_of_amounts
 from reports.sections import columns
 from reports.sections.answer import information_kept, is_deterred, single_pays_below
+from reports.sections.assumptions import assumptions
 from reports.sections.events import withheld_rows
 from reports.sections.groupings import begins_above, gone, is_alike, overlapping
 from reports.sections.overview import scope
 from reports.sections.study import associations
-from reports.smallcell import HIDDEN
-from reports.statements import basis_of_amounts
 from tasks.request.gate import records_for
 from tasks.request.model import Measure, Role
 

@@ -2,12 +2,24 @@
 
 from collections.abc import Iterator
 
-from reports import numbers
-from reports.document import DASH, Block, Heading, Paragraph, Row, Table, named, said, sentence_start, strong, text
-from reports.methods import masking_method
-from reports.record_view import FileView, RecordView
+from reports.model import numbers
+from reports.model.document import (
+    DASH,
+    Block,
+    Heading,
+    Paragraph,
+    Row,
+    Table,
+    named,
+    said,
+    sentence_start,
+    strong,
+    text,
+)
+from reports.model.methods import masking_method
+from reports.model.record_view import FileView, RecordView
+from reports.model.smallcell import HIDDEN
 from reports.sections.statistics import statistics_table
-from reports.smallcell import HIDDEN
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.utility.facts import (
     AssociationFact,

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from tasks.assessments.assessment import Assessment
 from tasks.assessments.attribute.assessment import AttributeAssessment
 from tasks.assessments.columns.assessment import ColumnsAssessment
 from tasks.assessments.combined.assessment import CombinedAssessment
@@ -14,6 +13,7 @@ from tasks.assessments.sequential.assessment import SequentialAssessment
 from tasks.assessments.singling_out.assessment import SinglingOutAssessment
 from tasks.assessments.text.assessment import TextAssessment
 from tasks.assessments.utility.assessment import UtilityAssessment
+from tasks.candidate.assessment import Assessment
 
 IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
 LINKAGE, SINGLING_OUT, ATTRIBUTE = LinkageAssessment(), SinglingOutAssessment(), AttributeAssessment()

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import get_args
 
-from tasks.assessments.measures import MEASURES
 from tasks.audit import cells
 from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period
 from tasks.audit.report import AttackCount, AuditAttackRow, AuditGateRow, NearRow, ShareRange
+from tasks.candidate.measures import MEASURES
 from tasks.decision.bodies import Intruder, KeptGate
 from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import GateResult, Verdict

@@ -14,12 +14,12 @@ from tasks.candidate.coalition import Coalition, coalitions_of, own_cells
 from tasks.candidate.groups import Groups, recipient_profile, released_groups, released_tuples
 from tasks.core.fact import Fact
 from tasks.dates.released_dates import NO_DATES, ReleasedDates, released_dates
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.game import Floats, Follower
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.payoffs import Floats, Follower
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.known_rows import WithheldTables, beyond_most, event_numbers, withheld_rows
 from tasks.generalization.setting import follower_of, game_table, generalized_against, own_follower, weights_of
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Events, Prepared, certain_columns
 from tasks.microdata.hierarchy import Codes

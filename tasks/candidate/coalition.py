@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.game.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.game.transparency import effective_sizes
 from tasks.generalization.generalize import population_cells
 from tasks.generalization.kanonymity.classes import fold
 from tasks.generalization.setting import follower_of, generalized_against, table_under, weights_of
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import effective_sizes
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest

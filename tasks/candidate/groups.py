@@ -18,9 +18,9 @@ from tasks.adversary.profile import DerivedProfile, derive_profile
 from tasks.adversary.rounding import Attack, least_favourable, least_favourable_from
 from tasks.adversary.unsure_access import least_favourable_belief
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.suppression import suppressed
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Recipient
 

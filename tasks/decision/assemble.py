@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.events.facts import as_written
 from tasks.assessments.identity.assessment import IdentityFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
@@ -21,6 +20,7 @@ from tasks.assessments.registry import (
     SINGLING_OUT,
     UTILITY,
 )
+from tasks.candidate.assessment import Assessment, Finding
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact

@@ -34,7 +34,7 @@ of gates        ``inputs``, ``valid_until``, ``gates``      inputs may be releas
 ``commented``   ``by``, ``person``, ``comment``             the page's timeline
 ``expired``     ``valid_until``                             ``standing``
 ``superseded``  ``by_release``                              ``standing``
-``reassessed``  ``record_sha256``, ``verdict``, ``before``  ``flows.reassessing`` and ``tasks.audit``
+``reassessed``  ``record_sha256``, ``verdict``, ``before``  ``flows.reassessment.reassessing`` and ``tasks.audit``
                 ``reassessment_sha256``, ``gates``,
                 ``because``, ``due``, ``next_due``,
                 ``repeated``

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tasks.assessments.identity.facts import UncertaintyFact
+from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.decision.record import DecisionRecord
 
 _DIGITS = 3

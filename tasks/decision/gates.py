@@ -12,8 +12,8 @@ from typing import Any
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.dates.facts import FoundFact
 from tasks.assessments.identity.facts import RiskView, TransparentRisk
-from tasks.assessments.measures import MEASURES, is_possible
 from tasks.assessments.sequential.facts import BeliefFact
+from tasks.candidate.measures import MEASURES, is_possible
 from tasks.core.fact import Interval
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.earlier_facts import ChangesFact, EarlierFact

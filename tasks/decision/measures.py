@@ -5,7 +5,7 @@ from decimal import Context, Decimal
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tasks.assessments.measures import MEASURES, MeasureText, Scale
+from tasks.candidate.measures import MEASURES, MeasureText, Scale
 from tasks.core.wilson import wilson
 from tasks.decision.disclosure_rounding import upward
 from tasks.decision.record import DecisionRecord, GateResult

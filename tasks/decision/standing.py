@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from tasks.assessments.measures import MEASURES
+from tasks.candidate.measures import MEASURES
 from tasks.core.errors import BadInput, StageFailed
 from tasks.core.people import WorkflowRole, all_hands, login_of, may_be_same_person, other_hands, same_person
 from tasks.decision.overrides import GateOverrides, is_gate_override

@@ -127,7 +127,7 @@ def lineages(hierarchies: Sequence[Hierarchy], outside: Sequence[Codes | None] |
     """The lineage of each attribute; a HierarchyError where the levels of a hierarchy cross.
 
     `outside` has, for each attribute, the position of each leaf under a grouping with groups that are not in the
-    hierarchy, which follow its axis (``tasks.generalization.safe_harbor.SafeHarborAxis.positions``), or None.
+    hierarchy, which follow its axis (``tasks.generalization.game.safe_harbor.SafeHarborAxis.positions``), or None.
     """
     check_trees("decoys are placed in groups that lie inside one another", hierarchies)
     groupings = outside or [None] * len(hierarchies)

@@ -18,9 +18,9 @@ import pandas as pd
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, sums_of
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.generalize import overlapping
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at, count_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples

@@ -19,9 +19,9 @@ from tasks.decoys.classes import sums_of
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
 from tasks.decoys.origins import Origins, rosters_of
 from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, missing_limit, of_others, plan
-from tasks.generalization.count_index import CountIndex
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.kanonymity.optimum import search
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples

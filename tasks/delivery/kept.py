@@ -34,7 +34,7 @@ from tasks.core.files import opened_arrays, packed_arrays
 from tasks.core.seed import derive_seed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decoys.vault import Vault
-from tasks.generalization.count_index import Generalization
+from tasks.generalization.game.count_index import Generalization
 from tasks.generalization.generalization_file import load_generalization, save_generalization
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tasks.delivery.formula_marks import harmless
-from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.generalization.game.safe_harbor import SafeHarborAxis
 from tasks.microdata.build import arx_csv
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.part_table import APART

@@ -14,7 +14,6 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import save_figure
 from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.expected import expected_names, expected_of_rows
 from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
@@ -26,6 +25,7 @@ from tasks.assessments.events.facts import as_written
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.sequential.assessment import beliefs
 from tasks.assessments.singling_out.assessment import KnownTable, sampling_fraction
+from tasks.candidate.assessment import save_figure
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
 from tasks.candidate.value_counts import ValueCounts, judged_columns
@@ -56,8 +56,8 @@ from tasks.delivery.released_file import (
     write_released,
 )
 from tasks.delivery.tables import delivered_columns, table_files
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import (
     CodedColumn,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.generalization.problem import safe_people
+from tasks.generalization.game.problem import safe_people
 from tasks.generalization.setting import own_follower
 from tasks.request.model import Measure, ReleaseRequest
 

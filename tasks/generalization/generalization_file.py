@@ -11,8 +11,8 @@ import numpy as np
 from tasks.core.errors import unreadable_intermediate
 from tasks.core.fact import Fact
 from tasks.core.files import opened_arrays
-from tasks.generalization.count_index import Generalization
-from tasks.generalization.facts import BudgetOutcome, DivisionOutcome, KAnonymityOutcome
+from tasks.generalization.game.count_index import Generalization
+from tasks.generalization.game.facts import BudgetOutcome, DivisionOutcome, KAnonymityOutcome
 from tasks.request.model import Method
 
 _FACTS = {"k_anonymity": KAnonymityOutcome, "division": DivisionOutcome, "budget": BudgetOutcome}

@@ -14,16 +14,16 @@ from tasks.generalization.budget.full_domain import budgeted_full_domain
 from tasks.generalization.budget.partitions import Weighed, budgeted_partition
 from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.budget.remainders import budgeted_remainder
-from tasks.generalization.count_index import CountIndex, Generalization, MethodCells, matching_people
-from tasks.generalization.game import Floats, Follower, InformationLoss
+from tasks.generalization.game.count_index import CountIndex, Generalization, MethodCells, matching_people
+from tasks.generalization.game.payoffs import Floats, Follower, InformationLoss
+from tasks.generalization.game.problem import Problem
+from tasks.generalization.game.safe_harbor import SafeHarborAxis
+from tasks.generalization.game.transparency import cell_numbers, effective_sizes
 from tasks.generalization.methods.partitions import check_divisible, divisible
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.problem import Problem
 from tasks.generalization.recoding import recode
-from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers, effective_sizes
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
 from tasks.request.model import BUDGETED, BudgetPolicy, GatesBudget, Method

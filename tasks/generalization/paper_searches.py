@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.core.errors import ParameterError
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.exact import Rule, Search, search
-from tasks.generalization.game import TIE, Floats, InformationLoss, Payoffs
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.exact import Rule, Search, search
+from tasks.generalization.game.payoffs import TIE, Floats, InformationLoss, Payoffs
+from tasks.generalization.game.problem import Problem, allowed_nodes
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
-from tasks.generalization.problem import Problem, allowed_nodes
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method
 

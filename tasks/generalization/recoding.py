@@ -16,9 +16,10 @@ import numpy as np
 
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.constraints.constraint import Constraint, PeopleConstraint, ValueConstraint
-from tasks.generalization.count_index import CountIndex, MethodCells
-from tasks.generalization.demands import Demands
-from tasks.generalization.facts import KAnonymityOutcome
+from tasks.generalization.game.count_index import CountIndex, MethodCells
+from tasks.generalization.game.demands import Demands
+from tasks.generalization.game.facts import KAnonymityOutcome
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, fold
 from tasks.generalization.kanonymity.judge import SensitiveCounts, sensitive_counts
@@ -27,7 +28,6 @@ from tasks.generalization.kanonymity.optimum import Optimum, search
 from tasks.generalization.released_hierarchies import ReleasedHierarchies
 from tasks.generalization.remainder.find import find
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, check_trees
 

@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.count_index import CountIndex, matching_people
+from tasks.generalization.game.count_index import CountIndex, matching_people
+from tasks.generalization.game.safe_harbor import SafeHarborAxis
 from tasks.generalization.kanonymity.classes import Floats
 from tasks.generalization.kanonymity.metrics import AxisCost, Metric, Reference, axis_cost
-from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from tasks.adversary.profile import derive_profile
 from tasks.generalization.budget.limits import limits_of
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.demands import check_demands, demands_of
-from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.demands import check_demands, demands_of
+from tasks.generalization.game.payoffs import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game.safe_harbor import safe_harbor_axis
+from tasks.generalization.game.sequential_follower import Belief, SequentialFollower
+from tasks.generalization.game.shared_follower import SharedFollower
+from tasks.generalization.game.zip3 import zip_table
 from tasks.generalization.generalize import generalize, population_cells
-from tasks.generalization.safe_harbor import safe_harbor_axis
-from tasks.generalization.sequential_follower import Belief, SequentialFollower
-from tasks.generalization.shared_follower import SharedFollower
-from tasks.generalization.zip3 import zip_table
 from tasks.microdata.coded import Prepared
 from tasks.request.model import KAnonymity, Recipient, ReleaseRequest
 

@@ -12,14 +12,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tasks.assessments.identity.facts import BudgetFact, UncertaintyFact
+from tasks.assessments.identity.facts import BudgetFact
+from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import uncertainty
 from tasks.candidate.candidate import Candidate
 from tasks.decision.disclosure_rounding import rounded_uncertainty
 from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.decision.record import GateResult
 from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, within
-from tasks.generalization.game import Follower
+from tasks.generalization.game.payoffs import Follower
 from tasks.microdata.tuples import Counts
 from tasks.reassessment.compare import rounded
 from tasks.reassessment.scoring import Delivered, Today, candidate_of_bytes

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import get_args
 
-from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
+from tasks.assessments.identity.uncertain.facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.decision.disclosure_rounding import rounded_figure
 from tasks.decision.gates import EARLIER_COPIES
@@ -177,7 +177,7 @@ def _code(then: CodeFact, now: CodeFact) -> str:
 
 
 def _commit(name: str) -> str:
-    """A commit, and what distinguishes sources that are not those of one (``flows.identity.code_fact``)."""
+    """A commit, and what distinguishes sources that are not those of one (``flows.releases.program.code_fact``)."""
     head, _, modified = name.partition("+modified.")
     return f"{head[:16] if head.startswith('sources.') else head[:12]}{f', changed {modified[:8]}' if modified else ''}"
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tasks.core.errors import HierarchyError, PopulationError, StageFailed, raised_as
 from tasks.delivery.kept import Kept
 from tasks.delivery.released_file import positions_of
-from tasks.generalization.count_index import CountIndex
+from tasks.generalization.game.count_index import CountIndex
 from tasks.generalization.setting import count_index
 from tasks.microdata.build import from_prefixes
 from tasks.microdata.coded import Prepared

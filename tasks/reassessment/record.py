@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
+from tasks.assessments.identity.uncertain.facts import ChanceFact, UncertaintyFact
 from tasks.core.fact import Fact, Sha256
 from tasks.decision.record import CodeFact, NotAssessed, PolicyFact
 

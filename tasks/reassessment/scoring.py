@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import Effort
 from tasks.assessments.combined.assessment import gate_figures as combined_figures
 from tasks.assessments.combined.expected import highest_expected
 from tasks.assessments.identity.assessment import UNCERTAINTY
-from tasks.assessments.identity.facts import UncertaintyFact
+from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
 from tasks.assessments.registry import ASSESSMENTS, ATTRIBUTE, EVENTS, IDENTITY, SEQUENTIAL
+from tasks.candidate.assessment import Effort
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import worst
 from tasks.core.seed import derive_seed, masking_generator
@@ -42,10 +42,10 @@ from tasks.delivery.released_file import (
     released_rows,
 )
 from tasks.delivery.write import columns_of_file, figures_of_file, known_table_again, score_again
-from tasks.generalization.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.game.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.generalize import effective_people, information_kept
 from tasks.generalization.setting import count_index, payoffs_of, weights_of
-from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Events, Prepared, coded_attributes
 from tasks.microdata.hierarchy import Codes

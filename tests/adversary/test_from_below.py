@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.rounding import least_favourable, least_favourable_from
-from tasks.generalization.sequential_follower import SequentialFollower
+from tasks.generalization.game.sequential_follower import SequentialFollower
 from tests.support.adversary_profiles import CASE_STUDY, profiles
 from tests.support.examples import examples
 

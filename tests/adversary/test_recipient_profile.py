@@ -12,7 +12,7 @@ from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.profile import DerivedProfile, derive_profile
 from tasks.candidate.groups import recipient_profile
 from tasks.core.errors import ParameterError
-from tasks.generalization.count_index import Generalization
+from tasks.generalization.game.count_index import Generalization
 from tasks.request.model import Method, ReleaseRequest
 from tests.support.tiny import tiny_document
 

@@ -138,7 +138,7 @@ def test_a_request_that_is_not_valid_is_refused(given: str | None, terms: dict, 
 
 
 def test_a_check_of_a_frame_finds_what_a_check_of_its_file_does(tmp_path: Path) -> None:
-    from flows.cli.check import checked_request
+    from flows.actions.checking import checked_request
 
     loaded = tiny_request(tmp_path)
     (tmp_path / "request.yaml").write_text(json.dumps(tiny_document()), encoding="utf-8")

@@ -6,27 +6,27 @@ from typing import Any
 
 import pytest
 
-import flows.publishing
+import flows.gate.publishing
 from flows.pipeline.run import Run
 from flows.pipeline.stages import DECIDE, Inputs, Stage
 
 Border = str
 DECIDING = DECIDE.name
 _STEPS = {
-    "copying": "flows.gate.take_snapshot",
-    "laying out": "flows.publishing.publish_release",
-    "sealing": "flows.publishing.seal",
-    "recording": "flows.publishing.check_unused",
-    "checking the seal": "flows.publishing.check_sealed",
-    "moving": "flows.publishing.publish",
+    "copying": "flows.gate.release.take_snapshot",
+    "laying out": "flows.gate.publishing.publish_release",
+    "sealing": "flows.gate.publishing.seal",
+    "recording": "flows.gate.publishing.check_unused",
+    "checking the seal": "flows.gate.publishing.check_sealed",
+    "moving": "flows.gate.publishing.publish",
 }
-assert flows.publishing is not None  # imported before anything is patched
+assert flows.gate.publishing is not None  # imported before anything is patched
 
 
 @contextmanager
 def acting(act: Callable[[Border], None]) -> Iterator[None]:
     """Call something at every border of the releases that are run in this process meanwhile."""
-    from flows.pipeline.stages import perform
+    from flows.pipeline.performing import perform
 
     def performed(stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
         act(f"{stage.name} {recipient}" if recipient else stage.name)

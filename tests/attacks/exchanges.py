@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.gate import Outcome
-from flows.ledger import open_ledger
-from flows.workspace import INPUTS
+from flows.gate.outcome import Outcome
+from flows.workspace.folders import INPUTS
+from flows.workspace.ledger import open_ledger
 from reports import pdf
 from tasks.core.errors import ReleasegateError, StageCrashed
 from tasks.decision.record import Verdict

@@ -18,10 +18,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from flows.enrolment import first_enrolment, items_of
-from flows.gate import run_release
-from flows.ledger import open_ledger
-from flows.workspace import open_workspace
+from flows.gate.release import run_release
+from flows.library.enrolment import first_enrolment, items_of
+from flows.workspace.folders import open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import ReleasegateError
 from tasks.request.load import load_request
 from tests.attacks.exchanges import IDENTICAL, judged

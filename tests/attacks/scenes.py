@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flows.ledger import open_ledger
 from flows.pipeline import workbench
-from flows.workspace import INPUTS, Workspace, open_workspace
+from flows.workspace.folders import INPUTS, Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
 from tests.attacks.borders import Border, acting
 from tests.support import decoyed_world
 from tests.support import world as worlds

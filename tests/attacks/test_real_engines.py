@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from flows.gate import embedded_engine
-from flows.progress import listening
+from flows.gate.release import embedded_engine
+from flows.queue.requests import RequestState
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive
-from flows.service.queue import RequestState
 from flows.service.worker import decide
+from flows.workspace.progress import listening
 from tasks.core.errors import StageFailed
 from tests.attacks.borders import acting
 from tests.attacks.exchanges import WAYS, Cell, Exchange, cells, quickly, returning, things

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.ledger import open_ledger
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.decision.record import Verdict
 from tasks.ledger.entry import Event

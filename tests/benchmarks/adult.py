@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
-from tasks.generalization.problem import Problem
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.payoffs import InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.setting import game_table
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare

@@ -24,10 +24,10 @@ from tasks.decoys.records import ClassRecords
 from tasks.decoys.stage import plant
 from tasks.decoys.value_formulas import Column
 from tasks.decoys.value_model import draw_values
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import Lattice
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import prepare

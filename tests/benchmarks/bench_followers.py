@@ -8,11 +8,11 @@ from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Floats, Payoffs
-from tasks.generalization.partition import partition
-from tasks.generalization.sequential_follower import SequentialFollower
-from tasks.generalization.shared_follower import SharedFollower
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.payoffs import Floats, Payoffs
+from tasks.generalization.game.sequential_follower import SequentialFollower
+from tasks.generalization.game.shared_follower import SharedFollower
 from tasks.request.model import Method, PenaltyGrid
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row

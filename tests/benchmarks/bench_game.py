@@ -7,7 +7,7 @@ import numpy as np
 
 from tasks.assessments.identity.other_terms import frontier
 from tasks.assessments.identity.outcome import policy_outcome
-from tasks.generalization.exact import Rule, solve
+from tasks.generalization.game.exact import Rule, solve
 from tasks.generalization.generalize import generalize
 from tasks.generalization.paper_searches import backward_induction, lattice_search
 from tasks.generalization.setting import weights_of

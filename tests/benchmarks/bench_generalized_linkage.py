@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import Knowledge, files_to_link
 from tasks.assessments.linkage.generalized import closest_linkage, matching_linkage
-from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files, index_groups
 from tasks.assessments.linkage.mixed import alike_records, mixed_files, mixed_linkage
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.files import Knowledge, files_to_link
+from tasks.assessments.linkage.problem.generalized_files import LinkableRelease, generalized_files, index_groups
 from tasks.generalization.generalize import generalize
 from tasks.microdata.cube import cells_at
 from tasks.request.model import Method

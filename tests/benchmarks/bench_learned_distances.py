@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import Certificate, learn
+from tasks.assessments.linkage.problem.figure import Linkage
 from tests.benchmarks.record import Benchmark, Row
 from tests.reference.cross_validation import cross_validated
 from tests.reference.linkage_means import mean_share

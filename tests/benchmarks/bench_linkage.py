@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Floats, Linkage
-from tasks.assessments.linkage.files import EVERYTHING, Files, Knowledge, distance_linkage, files_to_link
 from tasks.assessments.linkage.probabilistic import probabilistic_linkage
+from tasks.assessments.linkage.problem.figure import Floats, Linkage
+from tasks.assessments.linkage.problem.files import EVERYTHING, Files, Knowledge, distance_linkage, files_to_link
 from tasks.assessments.linkage.within import rank_swap_linkage, simulated_displacement
 from tasks.masking.microaggregation import IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise

@@ -5,10 +5,10 @@ import time
 import numpy as np
 
 from tasks.core.seed import one_thread
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.game import InformationLoss
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.payoffs import InformationLoss
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.generalize import generalize
-from tasks.generalization.problem import Problem
 from tasks.generalization.remainder.find import find
 from tasks.generalization.remainder.problem import RemainderProblem, remainder_problem
 from tasks.microdata.hierarchy import Codes, Hierarchy

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.identity.stakes import even_factors, game_means, robustness
-from tasks.generalization.exact import Rule, solve
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.generalize import generalize
-from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.means import FixedFile, GameMeans, StakesPoints, around, fixed_file
 from tasks.generalization.sensitivity.staircase import Staircases, staircases
 from tasks.generalization.sensitivity.sweep import sweep

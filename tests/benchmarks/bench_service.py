@@ -5,7 +5,7 @@ import shutil
 import time
 from pathlib import Path
 
-from flows.workspace import open_workspace
+from flows.workspace.folders import open_workspace
 from tests.benchmarks.record import Benchmark, Row
 from tests.support.serving import Serving, descendants
 

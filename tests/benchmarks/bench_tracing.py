@@ -21,9 +21,9 @@ from tasks.decoys.planning import DecoyPlan, manifest_of
 from tasks.decoys.records import ClassRecords
 from tasks.decoys.tracing import Incident, Trace, incident_of_cells, incident_of_labels, trace
 from tasks.decoys.vault import KeyRing, open_sealed, seal
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import Method
 from tests.benchmarks import adult

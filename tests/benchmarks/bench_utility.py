@@ -10,10 +10,10 @@ from tasks.assessments.utility.facts import AssociationFact, ClassificationFact
 from tasks.assessments.utility.features import Features, features, sample
 from tasks.assessments.utility.generalization_loss import GeneralizationLoss, Released, generalization_loss, released
 from tasks.assessments.utility.numeric_change import association_changes, correlation_changes, numeric_change
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.generalize import generalize
 from tasks.generalization.suppression import suppressed
-from tasks.generalization.transparency import cell_numbers
 from tasks.masking.rank_swapping import RankSwapping
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request

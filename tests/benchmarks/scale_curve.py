@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from reports.charts import AFTER, ALARM, DASHED, Chart, Dots, Line, Panel, line_key, logarithmic
+from reports.model.charts import AFTER, ALARM, DASHED, Chart, Dots, Line, Panel, line_key, logarithmic
 
 _DOCS = Path(__file__).parents[2] / "docs"
 

@@ -48,8 +48,8 @@ class Stopwatch:
 
 def gate(request: Path, tree: ProcessTree) -> dict[str, Any]:
     """A release, from an empty workspace to the published bundle."""
-    from flows.gate import run_release
-    from flows.progress import listening
+    from flows.gate.release import run_release
+    from flows.workspace.progress import listening
 
     watch, name = Stopwatch(tree), ["reading the request"]
 

@@ -32,7 +32,7 @@ from tasks.decision.explain.at_stake import at_stake
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.gates import judge_gates
-from tasks.generalization.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.game.count_index import CountIndex, Generalization, matching_people
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, game_table, weights_of
 from tasks.microdata.coded import Prepared

@@ -17,7 +17,7 @@ from tasks.candidate.groups import (
     recipient_profile,
     released_groups,
 )
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.generalization.generalize import generalize
 from tasks.request.model import AdversaryTerms, Method, ReleaseRequest
 from tests.support.examples import examples
@@ -36,7 +36,7 @@ def as_lists(found: Groups) -> tuple[list[int], list[float], list[int], int]:
 
 def generalization(on: CountIndex) -> Generalization:
     """Groups of 25 people are safe: a and b are released as one group of 30, c and d as they are."""
-    from tasks.generalization.game import Payoffs
+    from tasks.generalization.game.payoffs import Payoffs
 
     payoffs = Payoffs(benefit=100.0, loss=100.0, gain=100.0, cost=4.0)
     return generalize(on, Method.NO_ATTACK_PARTITION, payoffs, np.ones(1))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from tasks.ledger.entry import Event
 from tests.crashes.cases import CASES, REVIEWERS, Case
 from tests.crashes.checks import Memory, Wrong, after_end, after_kill, at_the_end, check

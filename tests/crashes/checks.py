@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from tasks.core.errors import TamperingFound
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from flows.actor import utc_now
-from flows.cases import ReleaseAction, cases_of
-from flows.ledger import VARIABLE, open_ledger
-from flows.service.queue import Queue, RequestState
-from flows.workspace import open_workspace
+from flows.queue.requests import Queue, RequestState
+from flows.releases.cases import ReleaseAction, cases_of
+from flows.workspace.actor import utc_now
+from flows.workspace.folders import open_workspace
+from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.core.errors import ReleasegateError
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tasks.assessments import registry
-from tasks.assessments.assessment import Assessment, Effort, Finding, load_finding, save_finding
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.registry import ASSESSMENTS
+from tasks.candidate.assessment import Assessment, Effort, Finding, load_finding, save_finding
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval

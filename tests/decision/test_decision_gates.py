@@ -4,7 +4,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from tasks.assessments.measures import MEASURES, is_possible
+from tasks.candidate.measures import MEASURES, is_possible
 from tasks.core.canonical import canonical_json
 from tasks.decision.gates import ALWAYS_ON, agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
 from tasks.decision.measures import RecordCounts, write_figure, write_pair, write_result

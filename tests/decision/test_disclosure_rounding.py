@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tasks.assessments.identity.facts import BudgetFact, CoalitionFact, DivisionFact, SharingFact
 from tasks.decision.disclosure_rounding import bound, count, disclosure_rounded, downward, nearest, upward
-from tasks.generalization.facts import LimitFact
+from tasks.generalization.game.facts import LimitFact
 from tests.support import decoy_records, records
 
 NUMBERS = st.floats(min_value=1e-9, max_value=1e9, allow_nan=False)

@@ -18,7 +18,7 @@ from tasks.decision.explain import at_stake as module
 from tasks.decision.explain.at_stake import BY_CLASS, CANDIDATES, EDGES, PEOPLE, RECORDS, RISKS, AtStake, at_stake
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.request.model import Gate, Measure, Method, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.explaining import MAXIMUM, ROWS, asked, candidates, prepared, table

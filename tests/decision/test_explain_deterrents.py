@@ -27,7 +27,7 @@ from tasks.decision.explain.explain import explain
 from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Explanation, Flip, LogOddsChange, NoFlip, TermChange
 from tasks.decision.record import Verdict
-from tasks.generalization.count_index import CountIndex
+from tasks.generalization.game.count_index import CountIndex
 from tasks.request.model import Measure, Method, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, TODAY, asked, candidates, decided, table

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from flows.beside import beside
+from flows.pipeline.beside import beside
 from tasks.assessments.identity.score import score
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
@@ -22,8 +22,8 @@ from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Choice, Explanation, Flip, NoFlip, TermChange
 from tasks.decision.gates import RESCORED_EQUAL, agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
-from tasks.generalization.count_index import Generalization
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.count_index import Generalization
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, TODAY, asked, candidates, decided, demanding, prepared, table

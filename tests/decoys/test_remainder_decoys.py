@@ -20,7 +20,7 @@ from tasks.decoys.planning import CopyToMark, DecoyPlan, continued, manifest_of,
 from tasks.decoys.records import ClassRecords
 from tasks.decoys.stage import marked_copy
 from tasks.decoys.tracing import Trace, incident_of_cells, trace
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.microdata.tuples import distinct_tuples
 from tests.support import slow
 from tests.support.decoy_grid import TREES

@@ -11,8 +11,8 @@ from tasks.decoys.classes import (
     looks,
     same_origin_pairs,
 )
-from tasks.generalization.safe_harbor import safe_harbor_axis
-from tasks.generalization.zip3 import zip_table
+from tasks.generalization.game.safe_harbor import safe_harbor_axis
+from tasks.generalization.game.zip3 import zip_table
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.request.model import SafeHarborRule
 from tests.reference.cells_within import within

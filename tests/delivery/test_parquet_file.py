@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flows.incident_file import IncidentSource, read_incident
+from flows.incidents.incident_file import IncidentSource, read_incident
 from tasks.assessments.combined.assessment import combine, score_collected
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.core.errors import StageFailed, WorkspaceError

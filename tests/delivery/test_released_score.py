@@ -31,7 +31,7 @@ from tasks.delivery.released_file import (
     released_rows,
 )
 from tasks.delivery.write import Assessed, figures_of_file, is_scored_alike, score_again
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared

@@ -96,7 +96,7 @@ def test_only_what_runs_gets_into_the_image() -> None:
                 kept = line.startswith("!")
         return kept
 
-    needed = ("flows/gate.py", "requirements.lock", "deployments/setup.sh", "templates/document.html")
+    needed = ("flows/gate/release.py", "requirements.lock", "deployments/setup.sh", "templates/document.html")
     unwanted = (".git/HEAD", ".venv/bin/python", "deployments/gate.env", "workspace/ledger.sqlite", "ana-ruiz.pem",
                 "flows/key.pem", "tests/conftest.py", "examples/.env", "build/demo")  # fmt: skip
     assert all(enters(path) for path in needed)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from deployments.pip_settings import pip_settings, uv_environment
-from flows.identity import _sources_digest
+from flows.releases.program import _sources_digest
 from tasks.core.files import file_sha256
 
 pytestmark = pytest.mark.slow

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from flows.ledger import VARIABLE, open_ledger
-from flows.workspace import Workspace, open_workspace
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.decoys.vault import Vault, open_sealed
 from tasks.ledger.entry import Event
 from tests.crashes.cases import CASES

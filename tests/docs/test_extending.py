@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.generalization import demands as demands_module
 from tasks.generalization.constraints.registry import PRIVACY_MODELS
-from tasks.generalization.demands import demands_of, in_words
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game import demands as demands_module
+from tasks.generalization.game.demands import demands_of, in_words
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import game_table, weights_of
-from tasks.generalization.transparency import cell_numbers
 from tasks.request import model
 from tasks.request.model import KAnonymity, Method
 from tests.support.tiny import tiny_prepared, tiny_request

@@ -17,12 +17,12 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-import flows.actor
-from flows.accounts import Accounts
-from flows.actor import utc_now
+import flows.workspace.actor
 from flows.cli.assess import AssessedMethod
-from flows.gate import Outcome
-from flows.workspace import open_workspace
+from flows.gate.outcome import Outcome
+from flows.people.accounts import Accounts
+from flows.workspace.actor import utc_now
+from flows.workspace.folders import open_workspace
 from tasks.core.people import WorkflowRole
 from tests.support.brief_reports import brief_reports
 from tests.support.dated_world import make_dated_visits
@@ -97,7 +97,7 @@ def test_enrolments(follows: Follows, world: World) -> None:
     pyarrow.parquet.write_table(pyarrow.csv.read_csv(world.population), "counts.parquet")
     Path("icd10.csv").write_text("".join(";".join(row) + "\n" for row in age_rows()))
     Path("visits.yaml").write_bytes(world.request.read_bytes())
-    with flows.actor.acting_as("ortiz"):
+    with flows.workspace.actor.acting_as("ortiz"):
         for what in ("policy", "population", "sample", "person", "hierarchy", "template", "end policy"):
             printed = reader.follow(f"releasegate enrol {what} ", OFFICER="paul.ortiz")
             assert printed.startswith("ended" if what.startswith("end") else "enrolled"), printed
@@ -136,7 +136,7 @@ def test_reviews(follows: Follows, world: World) -> None:
 
     def decided(recipient: dict[str, Any]) -> Outcome:
         world.ask(recipients=[recipient], requested_by="ana.ruiz", policy={"review": review})
-        with flows.actor.acting_as("ruiz"):
+        with flows.workspace.actor.acting_as("ruiz"):
             return world.run(in_process(world.folder), world.folder / "workspace", clock=utc_now)
 
     with brief_reports():

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Payoffs
-from tasks.generalization.shared_follower import SharedFollower
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.shared_follower import SharedFollower
 from tasks.request.model import Method, PenaltyGrid
 from tests.benchmarks.bench_followers import INSURER, RECIPIENTS, planner
 from tests.support import adult

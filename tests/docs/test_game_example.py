@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import qmc
 
 from tasks.assessments.identity.uncertain.terms import RecipientTerm, is_drawn, quantiles, with_terms
-from tasks.generalization.count_index import Generalization
+from tasks.generalization.game.count_index import Generalization
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.load import load_request

@@ -13,7 +13,7 @@ from flows.cli.output import ExitCode
 from tasks.assessments.combined.known_sets import MAXIMUM_KNOWN_SETS
 from tasks.assessments.identity.outcome import policy_outcome
 from tasks.candidate.groups import released_tuples
-from tasks.generalization.demands import Demands
+from tasks.generalization.game.demands import Demands
 from tasks.generalization.generalize import generalize
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.request.load import load_request

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.accounts import SHORTEST_PASSWORD, Duty
+from flows.people.accounts import SHORTEST_PASSWORD, Duty
 from flows.web.authentication import LARGEST_FORM
 from flows.web.provider import SECRET
 from flows.web.provider_pages import ANSWER

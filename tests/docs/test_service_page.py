@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
+from flows.queue.requests import RequestState
 from flows.service.monitoring import Metrics, Pulse, health
-from flows.service.queue import RequestState
 from tasks.service.settings import NewsKind, load_settings
 
 ROOT = Path(__file__).parents[2]

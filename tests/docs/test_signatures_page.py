@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import flows.actor
+import flows.workspace.actor
 from flows.cli.app import main
 from flows.cli.sign import PASSPHRASE
 from tests.support.certificates import SECRET, key_pem, p12, pem, pki, private
@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "auditor").mkdir()
     determined(tmp_path / "workspace")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(flows.actor, "datetime", Noon)
+    monkeypatch.setattr(flows.workspace.actor, "datetime", Noon)
     monkeypatch.setenv(PASSPHRASE, SECRET)
     monkeypatch.delenv("RELEASEGATE_WORKSPACE", raising=False)
     return tmp_path

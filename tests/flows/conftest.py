@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from flows.engine import prefect_server
+from flows.pipeline.engine import prefect_server
+from flows.pipeline.performing import perform
 from flows.pipeline.run import Run
-from flows.pipeline.stages import Inputs, Stage, perform
+from flows.pipeline.stages import Inputs, Stage
 from tests.support.acting import by_arguments
 from tests.support.brief_reports import brief_reports
 from tests.support.engines import SharedEngine, in_process

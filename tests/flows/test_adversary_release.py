@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
-from flows.identity import read_inputs
-from flows.progress import listening
+from flows.gate.outcome import Outcome
+from flows.workspace.progress import listening
 from tasks.core.errors import BadInput
 from tasks.core.files import file_sha256
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tasks.request.inputs import read_inputs
 from tasks.request.load import load_request, take_snapshot
 from tests.support.brief_reports import whole_report
 from tests.support.enrolled import but_enrolments

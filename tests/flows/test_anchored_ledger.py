@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.ledger import VARIABLE
+from flows.workspace.ledger import VARIABLE
 from tasks.ledger.entry import Event
 from tests.support.certificates import pem, pki, private, root
 from tests.support.determined import Determined, determined

@@ -13,12 +13,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-import flows.audit
-from flows.audit import run_audit
-from flows.cases import ReleaseAction
-from flows.ledger import VARIABLE, open_ledger
+import flows.actions.audit
+from flows.actions.audit import run_audit
+from flows.releases.cases import ReleaseAction
 from flows.schemas import schema_files
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.audit.report import AuditReport
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, WorkspaceError
@@ -54,7 +54,7 @@ def small(tmp_path: Path) -> Workspace:
     return place
 
 
-def audit(workspace: Workspace, folder: Path, **options: Any) -> flows.audit.Audited:
+def audit(workspace: Workspace, folder: Path, **options: Any) -> flows.actions.audit.Audited:
     return run_audit(workspace, FIRST, LAST, folder, **({"clock": lambda: NOW} | options))
 
 

@@ -57,10 +57,14 @@ PLACES = (
     "tasks.delivery.write.figures_of_file",
     "tasks.delivery.pseudonym_columns.pseudonyms_of",
     "tasks.delivery.write.keep_crosswalk",
-    "flows.publishing.seal",
+    "flows.gate.publishing.seal",
 )
 """Functions in which a fault of the program is played: one of each stage."""
-QUICK = {"flows.pipeline.work.prepare_file", "tasks.assessments.linkage.assessment.attack", "flows.publishing.seal"}
+QUICK = {
+    "flows.pipeline.work.prepare_file",
+    "tasks.assessments.linkage.assessment.attack",
+    "flows.gate.publishing.seal",
+}
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.ledger import VARIABLE, open_ledger
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
+from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tests.support.enrolled import but_enrolments

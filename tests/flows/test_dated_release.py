@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from flows.gate import Outcome
-from flows.reassessing import reassess
-from flows.reassessing_copy import AS_ASKED
-from reports.record_view import RecordView
+from flows.gate.outcome import Outcome
+from flows.reassessment.reassessing import reassess
+from flows.reassessment.reassessing_copy import AS_ASKED
+from reports.model.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.dates.facts import DatesFact
 from tasks.core.errors import StageFailed

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-import flows.publishing
-import flows.reviewing
-from flows.actor import acting_as
-from flows.cases import ReleaseAction
-from flows.gate import Outcome
-from flows.ledger import open_ledger
-from flows.overruling import revoke
-from flows.reassessing import reassess
-from flows.reviewing import overview
+import flows.actions.reviewing
+import flows.gate.publishing
+from flows.actions.overruling import revoke
+from flows.actions.reviewing import overview
+from flows.gate.outcome import Outcome
+from flows.reassessment.reassessing import reassess
+from flows.releases.cases import ReleaseAction
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive
+from flows.workspace.actor import acting_as
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.states import State
@@ -174,7 +174,7 @@ def test_a_request_that_awaits_review_is_decided_anew_beside_a_copy_that_it_did_
     assert office.record(alone).inputs_id == waiting
     assert office.state(alone) is State.AWAITING_REVIEW
     with acting_as("clerk"), pytest.raises(BadInput, match="may neither review nor override"):
-        flows.reviewing.cast_vote(office.action(alone, REVIEWER), "approve")
+        flows.actions.reviewing.cast_vote(office.action(alone, REVIEWER), "approve")
     assert office.approve(alone).standing.state is State.RELEASED
     assert office.again().repeated
     assert [str(one.release_id) for one in office.entries(Event.RELEASED)] == [copy, alone]
@@ -202,7 +202,7 @@ def test_a_crash_decides_anew_once_or_not_at_all(office: Office) -> None:
     office.revoke(first)
     for point, decided in (("replace_undecided", 2), ("check_hand", 2), ("publish", 3)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(flows.publishing, point, killed)
+            patch.setattr(flows.gate.publishing, point, killed)
             with pytest.raises(Killed):
                 office.again()
         assert len(office.entries(Event.DECIDED)) == decided

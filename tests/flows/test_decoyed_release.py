@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.gate import Outcome
+from flows.gate.outcome import Outcome
 from tasks.core.errors import RequestError, StageFailed, WorkspaceError
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decoys.manifest import DecoyManifest, Holder

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from flows.gate import Outcome
+from flows.gate.outcome import Outcome
 from tasks.decision.record import Verdict
 from tests.support.drafted import filled
 from tests.support.world import PENALTY, QUASI_IDENTIFIERS, World, drawn_rows, make_world

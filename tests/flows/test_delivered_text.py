@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flows.incident_file import IncidentSource, read_incident
+from flows.incidents.incident_file import IncidentSource, read_incident
 from tasks.core.errors import RequestError, StageFailed
 from tests.support.search import files_holding
 from tests.support.world import (

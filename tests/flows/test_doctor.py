@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from flows import doctor
-from flows.doctor import conditions
-from flows.packages import not_as_locked
+from flows.actions import doctor
+from flows.actions.doctor import conditions
+from flows.releases.packages import not_as_locked
 from reports import pdf
 from tasks.core.errors import StageFailed
 from tests.support.world import World
@@ -77,7 +77,7 @@ def test_packages_in_other_versions_are_named_with_those_that_were_tested(
     assert not_as_locked() == {}
     lock = tmp_path / "lock"
     lock.write_text("numpy==0.1 ; python_version < '3'\nnumpy==0.2\nnever-there==1.0\n", encoding="utf-8")
-    monkeypatch.setattr("flows.packages.lock_file", lambda: lock)
+    monkeypatch.setattr("flows.releases.packages.lock_file", lambda: lock)
     assert [tested for _, tested in not_as_locked().values()] == ["0.2"]
     found = named(tmp_path)["packages"]
     assert (found.found, found.remedy) == ("1 in other versions than were tested", "pip install numpy==0.2")
@@ -85,7 +85,7 @@ def test_packages_in_other_versions_are_named_with_those_that_were_tested(
 
 def test_a_ledger_that_cannot_be_used_and_a_closed_folder_fail(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.enrol()
-    monkeypatch.setattr("flows.doctor.os.access", lambda path, _mode: Path(path) != world.workspace.releases)
+    monkeypatch.setattr("flows.actions.doctor.os.access", lambda path, _mode: Path(path) != world.workspace.releases)
     found = named(world.workspace.root)["workspace"]
     assert found.fails
     assert found.found == f"{world.workspace.releases} cannot be written"

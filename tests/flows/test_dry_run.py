@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from flows.cli.dry_run import shown_dry_run
-from flows.dry_run import DryRun, dry_run
-from flows.workspace import Workspace
+from flows.gate.dry_run import DryRun, dry_run
+from flows.workspace.folders import Workspace
 from tasks.core.errors import BadInput
 from tasks.decision.record import DecisionRecord, Verdict
 from tests.flows.conftest import Here

@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.earlier import check_still_apart, decoys_to_continue, what_was_asked
-from flows.identity import Inputs, read_inputs
-from flows.workspace import Workspace, open_workspace
+from flows.releases.earlier import check_still_apart, decoys_to_continue, what_was_asked
+from flows.workspace.folders import Workspace, open_workspace
 from tasks.core.errors import RequestError, StageFailed
 from tasks.delivery.kept import Kept, kept_key, names_of, packed
 from tasks.delivery.pending import seal_members
-from tasks.generalization.count_index import Generalization
+from tasks.generalization.game.count_index import Generalization
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.tuples import Tuples
+from tasks.request.inputs import Inputs, read_inputs
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Method
 from tests.support import records

@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 import pyrage
 import pytest
 
-import flows.reviewing
-from flows.cases import ReleaseAction, pending_key
-from flows.gate import Outcome, run_release
-from flows.progress import listening
-from flows.workspace import INPUTS, Workspace
+import flows.actions.reviewing
+from flows.gate.outcome import Outcome
+from flows.gate.release import run_release
+from flows.releases.cases import ReleaseAction, pending_key
+from flows.workspace.folders import INPUTS, Workspace
+from flows.workspace.progress import listening
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import DecisionRecord
@@ -238,7 +239,7 @@ def clear_files(workspace: Workspace, *digests: str | None) -> list[str]:
     return found
 
 
-POINTS = ("deciding", "flows.publishing.seal", "flows.publishing.publish")
+POINTS = ("deciding", "flows.gate.publishing.seal", "flows.gate.publishing.publish")
 
 
 def run_until(point: str, world: World, engine: Any, place: Path) -> None:
@@ -370,7 +371,7 @@ def test_killed_between_ledger_and_delivery_nothing_is_clear_and_the_next_comman
 ) -> None:
     vote(waiting, "M. Okafor")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.reviewing, "finish_additions", killed)
+        patch.setattr(flows.actions.reviewing, "finish_additions", killed)
         with pytest.raises(Killed):
             vote(waiting, "J. Brandt")
     nothing_is_clear(waiting)
@@ -402,7 +403,7 @@ def test_another_file_put_in_place_of_the_waiting_one_is_not_delivered(
 def test_the_command_names_the_keys_by_their_fingerprints(
     published: Published, releasegate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.gate.run_release", partial(run_release, clock=lambda: NOW))
+    monkeypatch.setattr("flows.gate.release.run_release", partial(run_release, clock=lambda: NOW))
     fingerprints = [sha256(str(one.to_public()).encode()).hexdigest() for one in (CLINIC, DEPUTY)]
     told = releasegate("release", published.world.request, "--workspace", published.workspace.root)
     assert told.code == 0

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from flows.engine import discard_foreign_results, prefect_server, template_database
+from flows.pipeline.engine import discard_foreign_results, prefect_server, template_database
 from tasks.core.errors import StageFailed
 from tests.support.shared_workers import BRIEFLY
 from tests.support.world import make_world
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 STAGED_FLOW = """
 import os, sys, time
 from pathlib import Path
-from flows.engine import prefect_server
+from flows.pipeline.engine import prefect_server
 
 home, notes, wait = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "wait"
 
@@ -115,7 +115,7 @@ def test_a_program_may_release_at_the_top_level_of_its_main_module(tmp_path: Pat
     world = make_world(tmp_path / "world")
     script = tmp_path / "program.py"
     script.write_text(
-        "from pathlib import Path\nfrom flows.gate import run_release\n"
+        "from pathlib import Path\nfrom flows.gate.release import run_release\n"
         f"request, workspace = Path({str(world.request)!r}), Path({str(tmp_path / 'workspace')!r})\n"
         "print(run_release(request, workspace, enrol=True).release_id)\n"
     )

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from flows.actor import acting_as
-from flows.enrolment import end_enrolment, enrol, first_enrolment, item_of, items_of
-from flows.gate import run_release
-from flows.ledger import open_ledger
-from flows.signing import create_key
-from flows.workspace import open_workspace
+from flows.gate.release import run_release
+from flows.library.enrolment import end_enrolment, enrol, first_enrolment, item_of, items_of
+from flows.people.signing import create_key
+from flows.workspace.actor import acting_as
+from flows.workspace.folders import open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.people import WorkflowRole

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-import flows.actor
-from flows.cases import ReleaseAction
-from flows.determination import sign_determination
+import flows.workspace.actor
+from flows.actions.determination import sign_determination
+from flows.releases.cases import ReleaseAction
 from tasks.core.errors import RequestError
 from tasks.decision.standing import AWAITING_SIGNATURE
 from tasks.request.load import load_request
@@ -33,7 +33,7 @@ def test_votes_wait_for_the_signature_and_everything_says_so(
     world = make_world(tmp_path / "world")
     world.ask(policy={"review": {"required": 1, "reviewers": [REVIEWER], "expert_signs": True}})
     made = world.run(engine)
-    monkeypatch.setattr(flows.actor, "datetime", Later)
+    monkeypatch.setattr(flows.workspace.actor, "datetime", Later)
     place = ("--workspace", world.workspace.root)
     voting = ("review", made.release_id, *place, "--vote", "approve", "--as", REVIEWER, "--reason", "in order")
     day = NOW.date().isoformat()

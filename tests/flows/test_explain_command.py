@@ -12,7 +12,8 @@ import pytest
 
 from flows.cli.app import main
 from flows.cli.output import console
-from flows.gate import Outcome, run_release
+from flows.gate.outcome import Outcome
+from flows.gate.release import run_release
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.record import Verdict
 from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
@@ -177,7 +178,7 @@ def test_recipients_of_a_large_game_explained_together_are_explained_as_alone(
     made: Made, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lab in another process, since its stakes are others."""
-    monkeypatch.setattr("flows.cli.explain.Candidates", LargeCandidates)
+    monkeypatch.setattr("flows.actions.explaining.Candidates", LargeCandidates)
     of_release = made.outcome.release_id, "--workspace", made.workspace
     together = explained(command, *of_release)["recipients"]
     assert [one["recipient"] for one in together] == ["university", "lab", "institute"]

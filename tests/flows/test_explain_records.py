@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from flows.cli.explained_records import documents, rendered_records
+from reports.explanation.records import documents, rendered_records
 from reports.terminal import show
 from tasks.decision.explain.at_stake import AtStake, RecordClass
 from tasks.decision.explain.result import NotByClass

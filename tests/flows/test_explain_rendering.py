@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from flows.cli.explained import Explained, rendered
-from flows.cli.explained_details import detailed
+from reports.explanation.answer import Explained, rendered
+from reports.explanation.details import detailed
 from reports.terminal import show
 from tasks.decision.explain.explain import explain
 from tasks.decision.explain.result import IN_VAIN, Explanation, NoFlip

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.pipeline.sequence import in_process
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from tests.support.shared_workers import BRIEFLY
 from tests.support.world import World, make_world, releasegate, releasegate_here
 

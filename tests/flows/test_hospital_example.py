@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.gate import run_release
+from flows.gate.release import run_release
 from tasks.assessments.events.facts import EventsFact
 from tasks.decision.record import Verdict
 from tests.support.enrolled import enrol_for

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
+from flows.gate.outcome import Outcome
 from tasks.assessments.identity.facts import KAnonymityFact
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import DecisionRecord, Verdict

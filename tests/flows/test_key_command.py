@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from flows.workspace import Workspace, open_workspace
+from flows.workspace.folders import Workspace, open_workspace
 from tasks.core.errors import ParameterError
 from tasks.decoys.manifest import canonical_bytes
 from tasks.decoys.vault import NONCE_BYTES, VARIABLE, KeyRing, Vault, add_key, load_keys, make_keys, open_sealed, seal

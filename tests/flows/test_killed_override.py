@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from flows.cases import ReleaseAction
-from flows.ledger import open_ledger
-from flows.reviewing import overview
+from flows.actions.reviewing import overview
+from flows.releases.cases import ReleaseAction
+from flows.workspace.ledger import open_ledger
 from tasks.decision.states import State
 from tasks.ledger.entry import Event
 from tests.flows.test_killed_release import killed_at

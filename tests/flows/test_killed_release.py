@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reas
 
 KILLED_AT = """
 import os, signal
-import flows.cli.release, flows.publishing
+import flows.cli.release, flows.gate.publishing
 
 point = {point!r}
 
@@ -36,12 +36,12 @@ def stopping(show):
             die()
     return step
 
-listening, seal = flows.cli.release.listening, flows.publishing.seal
+listening, seal = flows.cli.release.listening, flows.gate.publishing.seal
 flows.cli.release.listening = lambda show: listening(stopping(show))
 if point == "after sealing":
-    flows.publishing.seal = lambda folder: (seal(folder), die())
+    flows.gate.publishing.seal = lambda folder: (seal(folder), die())
 if point == "after the ledger":
-    flows.publishing.publish = die
+    flows.gate.publishing.publish = die
 """
 """Lets a command kill itself at a point: the beginning of a step, or one of two moments between steps."""
 

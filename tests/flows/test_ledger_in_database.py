@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from flows.ledger import VARIABLE, has_ledger, open_ledger
-from flows.workspace import open_workspace
+from flows.workspace.folders import open_workspace
+from flows.workspace.ledger import VARIABLE, has_ledger, open_ledger
 from tasks.core.errors import WorkspaceError
 from tests.support.enrolled import but_enrolments
 from tests.support.postgres import PASSWORD, Server, running_server

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.workspace import INPUTS, open_workspace
+from flows.workspace.folders import INPUTS, open_workspace
 
 DRAFTS = (
     ".ledger-0a1b",

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tasks.assessments.linkage.facts import LinkageFact
-from tasks.assessments.measures import MEASURES
 from tasks.assessments.utility.facts import UtilityFact
+from tasks.candidate.measures import MEASURES
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.request.model import Measure
 from tests.support.engines import SharedEngine

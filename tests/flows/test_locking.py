@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.locking import alone, is_held
-from flows.progress import listening
+from flows.workspace.locking import alone, is_held
+from flows.workspace.progress import listening
 from tasks.core.errors import WorkspaceError
 from tests.support.processes import forked
 

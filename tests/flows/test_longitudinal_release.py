@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pyrage
 import pytest
 
-from flows.gate import Outcome
-from flows.reassessing import reassess
-from flows.reassessing_copy import AS_ASKED
-from reports import numbers
-from reports.record_view import RecordView
+from flows.gate.outcome import Outcome
+from flows.reassessment.reassessing import reassess
+from flows.reassessment.reassessing_copy import AS_ASKED
+from reports.model import numbers
+from reports.model.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.events.facts import EventsFact
 from tasks.core.errors import DataError, StageFailed

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
-from flows.progress import listening
-from flows.workspace import Workspace
+from flows.gate.outcome import Outcome
+from flows.workspace.folders import Workspace
+from flows.workspace.progress import listening
 from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.candidate.candidate import Candidate

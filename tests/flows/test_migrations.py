@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from flows.accounts import Accounts
-from flows.audit import run_audit
-from flows.cases import ReleaseAction
-from flows.ledger import open_ledger
+from flows.actions.audit import run_audit
+from flows.people.accounts import Accounts
 from flows.pipeline.sequence import in_process
-from flows.reassessing import reassess_all
-from flows.reassessing_copy import TodaysFiles
-from flows.service.queue import Queue, RequestState
+from flows.queue.requests import Queue, RequestState
+from flows.reassessment.reassessing import reassess_all
+from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.releases.cases import ReleaseAction
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import WorkspaceError
 from tasks.ledger.entry import Event
 from tests.migrations.make import PASSWORD

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
-from flows.reassessing import TodaysFiles, reassess
-from flows.reassessing_copy import AS_ASKED
-from tasks.assessments.assessment import Effort
+from flows.gate.outcome import Outcome
+from flows.reassessment.reassessing import TodaysFiles, reassess
+from flows.reassessment.reassessing_copy import AS_ASKED
 from tasks.assessments.registry import ASSESSMENTS
+from tasks.candidate.assessment import Effort
 from tasks.candidate.candidate import Candidate
 from tasks.decision.record import Verdict
 from tasks.microdata.hierarchy import MISSING

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.workspace import Workspace, open_workspace
+from flows.workspace.folders import Workspace, open_workspace
 from tasks.core.errors import WorkspaceError
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
@@ -159,7 +159,7 @@ def test_a_file_in_the_place_of_the_runs_folder(world: World, engine: Any, monke
         folder.parent.write_text("")
         take_snapshot(loaded, hashes, folder)
 
-    monkeypatch.setattr("flows.gate.take_snapshot", stand_in_the_way)
+    monkeypatch.setattr("flows.gate.release.take_snapshot", stand_in_the_way)
     with pytest.raises(WorkspaceError, match="cannot be read or written") as caught:
         world.run(engine)
     assert caught.value.where.startswith("release (")

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-import flows.actor
-import flows.gate
-import flows.publishing
-from flows.cases import ReleaseAction
-from flows.gate import Outcome
-from flows.identity import check_unused, named
-from flows.ledger import VARIABLE, open_ledger
-from flows.overruling import revoke
-from flows.reassessing import reassess
-from flows.reviewing import overview
-from flows.signing import PASSPHRASE, create_key
+import flows.gate.publishing
+import flows.gate.release
+import flows.workspace.actor
+from flows.actions.overruling import revoke
+from flows.actions.reviewing import overview
+from flows.gate.outcome import Outcome
+from flows.people.signing import PASSPHRASE, create_key
+from flows.reassessment.reassessing import reassess
+from flows.releases.cases import ReleaseAction
+from flows.releases.identity import check_unused, named
+from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.decision.record import DecisionRecord, Verdict
@@ -194,13 +194,13 @@ def test_a_crash_uses_an_override_once_or_not_at_all(case: Case, engine: Any) ->
     case.override()
     name = case.named().release_id
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.publishing, "check_unused", killed)
+        patch.setattr(flows.gate.publishing, "check_unused", killed)
         with pytest.raises(Killed):
             case.again(engine)
     assert case.named().release_id == name, "nothing was decided, so nothing is used"
     assert "decided" not in case.events(name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.publishing, "publish", killed)
+        patch.setattr(flows.gate.publishing, "publish", killed)
         with pytest.raises(Killed):
             case.again(engine)
     assert not case.world.workspace.bundle(name).exists()
@@ -329,7 +329,7 @@ class Noon(datetime):
 
 
 def test_the_command(case: Case, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.actor, "datetime", Noon)
+    monkeypatch.setattr(flows.workspace.actor, "datetime", Noon)
     line = ("override", case.blocked[:12], "--workspace", case.world.workspace.root, "--reason", REASON, "--as")
     whose = ("--recipient", "broker")
     assert releasegate(*line, OFFICER, *whose).code == 3, "a gate has blocked it, and none is named"
@@ -349,7 +349,7 @@ def test_the_command(case: Case, releasegate: Any, monkeypatch: pytest.MonkeyPat
 
 def test_an_override_made_while_another_is_used_holds_for_nothing_afterwards(case: Case, engine: Any) -> None:
     case.override()
-    decoys = flows.gate.decoys_to_continue
+    decoys = flows.gate.release.decoys_to_continue
 
     calls = []
 
@@ -360,7 +360,7 @@ def test_an_override_made_while_another_is_used_holds_for_nothing_afterwards(cas
         return decoys(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.gate, "decoys_to_continue", meanwhile)
+        patch.setattr(flows.gate.release, "decoys_to_continue", meanwhile)
         made = case.again(engine).release_id
     assert case.events(case.blocked).count("overridden") == 2
     revoke(ReleaseAction(made, case.world.workspace, by=SECOND, reason="no longer needed", clock=lambda: LATER))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.gate import Outcome, run_release
-from flows.reassessing import reassess
+from flows.gate.outcome import Outcome
+from flows.gate.release import run_release
+from flows.reassessment.reassessing import reassess
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from flows.actor import acting_as
-from flows.cases import ReleaseAction
-from flows.enrolment import end_enrolment, enrol, first_enrolment, items_of
-from flows.gate import run_release
-from flows.ledger import open_ledger
-from flows.overruling import revoke
-from flows.persons import account_holder
-from flows.reviewing import cast_vote
-from flows.signing import create_key
-from flows.workspace import Workspace, open_workspace
+from flows.actions.overruling import revoke
+from flows.actions.reviewing import cast_vote
+from flows.gate.release import run_release
+from flows.library.enrolment import end_enrolment, enrol, first_enrolment, items_of
+from flows.people.persons import account_holder
+from flows.people.signing import create_key
+from flows.releases.cases import ReleaseAction
+from flows.workspace.actor import acting_as
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, RequestError
 from tasks.core.people import WorkflowRole
 from tasks.decision.record import DecisionRecord

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.gate import run_release
-from flows.reassessing import TodaysFiles, reassess
+from flows.gate.release import run_release
+from flows.reassessment.reassessing import TodaysFiles, reassess
 from tasks.core.errors import BadInput, PopulationError
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict

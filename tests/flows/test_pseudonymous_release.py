@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import tasks.delivery.write as writing
-from flows.gate import Outcome
-from flows.reassessing import reassess
-from flows.reassessing_copy import TodaysFiles
-from flows.workspace import open_workspace
+from flows.gate.outcome import Outcome
+from flows.reassessment.reassessing import reassess
+from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.workspace.folders import open_workspace
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decoys.vault import Vault

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
-from flows.progress import listening
-from flows.workspace import Workspace
+from flows.gate.outcome import Outcome
+from flows.workspace.folders import Workspace
+from flows.workspace.progress import listening
 from tasks.core.errors import BadInput, StageFailed, WorkspaceError
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.ledger.entry import Event
@@ -417,7 +417,7 @@ def test_what_leaves_is_what_was_there_at_the_start(world: World, engine: Any) -
 def test_data_changed_before_they_are_copied_are_refused(
     world: World, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.gate.take_snapshot", partial(_spoiled_before, world, take_snapshot))
+    monkeypatch.setattr("flows.gate.release.take_snapshot", partial(_spoiled_before, world, take_snapshot))
     with pytest.raises(BadInput, match=r"dataset\.path was changed while the gate was at work"):
         world.run(engine)
     assert list(world.workspace.releases.iterdir()) == []
@@ -442,7 +442,7 @@ def test_under_the_orchestrators_log_settings_a_report_with_something_missing_st
 def test_one_release_is_worked_on_by_one_process_at_a_time(
     published: Published, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.gate.LONGEST_WAIT", 0.3)
+    monkeypatch.setattr("flows.gate.release.LONGEST_WAIT", 0.3)
     lock = published.workspace.private / "runs" / f"{published.outcome.release_id}.lock"
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

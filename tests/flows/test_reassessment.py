@@ -14,10 +14,10 @@ import jsonschema
 import pyrage
 import pytest
 
-from flows.reassessing import Reassessed, reassess, reassess_all
-from flows.reassessing_copy import TodaysFiles
+from flows.reassessment.reassessing import Reassessed, reassess, reassess_all
+from flows.reassessment.reassessing_copy import TodaysFiles
 from flows.schemas import schema_files
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from reports.reassessment import render_reassessment
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
@@ -192,7 +192,7 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[DecisionRecord]:
         found.append(score_with_originals(*given))
         return found[-1]
 
-    monkeypatch.setattr("flows.reassessing_copy.score_with_originals", catch)
+    monkeypatch.setattr("flows.reassessment.reassessing_copy.score_with_originals", catch)
     return found
 
 
@@ -624,7 +624,7 @@ def test_a_release_that_another_process_works_on_is_passed_over_and_stays_due(
     made: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = copied(made, tmp_path)
-    monkeypatch.setattr("flows.cases._LONGEST_WAIT", 0.0)
+    monkeypatch.setattr("flows.releases.cases._LONGEST_WAIT", 0.0)
     told: list[Reassessed] = []
     busy = pytest.raises(WorkspaceError, match="worked on by another process")
     with out.workspace.alone(out.releases[0]), gone(made.world.data), busy:
@@ -637,7 +637,7 @@ def test_sets_that_are_too_many_to_be_compared_are_counted(
     made: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = copied(made, tmp_path)
-    monkeypatch.setattr("flows.reassessing_copy._MOST_SETS", 1)
+    monkeypatch.setattr("flows.reassessment.reassessing_copy._MOST_SETS", 1)
     with gone(made.world.data):
         (found,) = out.again(number=1)
     assert found.record is not None

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-import flows.publishing
-from flows.identity import read_inputs
-from flows.ledger import open_ledger
+import flows.gate.publishing
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import StageFailed
 from tasks.ledger.entry import Event
+from tasks.request.inputs import read_inputs
 from tasks.request.load import load_request
 from tests.support.search import files_holding
 from tests.support.world import NOW, SENSITIVE_MARK, UNIVERSITY, World
@@ -19,7 +19,7 @@ OTHER = "a" * 64
 def test_copies_that_give_decoys_away_may_leave_while_the_gate_is_at_work(engine: Any, world: World) -> None:
     loaded = load_request(world.ask(recipients=[UNIVERSITY]))
     asked = {"dataset_sha256": read_inputs(loaded).dataset_sha256, "decoys": True, "continues": None}
-    seal = flows.publishing.seal
+    seal = flows.gate.publishing.seal
 
     def meanwhile(*given: Any) -> Any:
         with open_ledger(world.workspace) as ledger:
@@ -28,7 +28,7 @@ def test_copies_that_give_decoys_away_may_leave_while_the_gate_is_at_work(engine
         return seal(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.publishing, "seal", meanwhile)
+        patch.setattr(flows.gate.publishing, "seal", meanwhile)
         with pytest.raises(StageFailed, match="give decoys away"):
             world.run(engine)
     with open_ledger(world.workspace) as ledger:
@@ -45,7 +45,7 @@ def test_nothing_is_kept_sealed_for_a_release_that_was_not_decided(engine: Any, 
         raise StageFailed("refused")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.publishing, "check_unused", refuse)
+        patch.setattr(flows.gate.publishing, "check_unused", refuse)
         with pytest.raises(StageFailed, match="refused"):
             world.run(engine)
     private = world.workspace.private

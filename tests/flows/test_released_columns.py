@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reports.numbers import risk
+from reports.model.numbers import risk
 from tasks.decision.record import Verdict
 from tests.support.brief_reports import whole_report
 from tests.support.examples import quick_and_slow

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.delivered import read_kept
-from flows.reassessing import reassess
-from flows.reassessing_copy import TodaysFiles
+from flows.reassessment.reassessing import reassess
+from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.releases.delivered import read_kept
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import Verdict
 from tasks.reassessment.record import TodaysVerdict

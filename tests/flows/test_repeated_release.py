@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from flows.cases import ReleaseAction
-from flows.gate import run_release
-from flows.overruling import revoke
-from flows.workspace import Workspace
+from flows.actions.overruling import revoke
+from flows.gate.release import run_release
+from flows.releases.cases import ReleaseAction
+from flows.workspace.folders import Workspace
 from tasks.core.errors import StageCrashed
 from tasks.decision import bodies
 from tasks.decision.states import State
@@ -107,7 +107,7 @@ def command(releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     """The command at a time, with an orchestrator that must not be started."""
 
     def run(release: Decided, at: datetime, *options: str) -> Any:
-        monkeypatch.setattr("flows.gate.run_release", partial(run_release, engine=no_engine, clock=lambda: at))
+        monkeypatch.setattr("flows.gate.release.run_release", partial(run_release, engine=no_engine, clock=lambda: at))
         return releasegate("release", release.world.request, "--workspace", release.workspace.root, *options)
 
     return run

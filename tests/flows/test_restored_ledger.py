@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from flows.ledger import open_ledger
-from flows.workspace import Workspace, open_workspace
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -105,7 +105,7 @@ def test_a_backup_is_accepted_for_a_reason_that_is_recorded(rolled_back: Workspa
 
 def test_a_crash_before_the_note_locks_nobody_out(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("flows.ledger_head.write_whole", lambda *_: (_ for _ in ()).throw(OSError))
+        patch.setattr("flows.workspace.ledger_head.write_whole", lambda *_: (_ for _ in ()).throw(OSError))
         record(workspace, 3)
     record(workspace, 4)
     with open_ledger(workspace) as ledger:

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-import flows.actor
-import flows.reviewing
-from flows.cases import ReleaseAction, pending_key
-from flows.determination import sign_determination
-from flows.gate import Outcome
-from flows.overruling import revoke
-from flows.reviewing import overview
+import flows.actions.reviewing
+import flows.workspace.actor
+from flows.actions.determination import sign_determination
+from flows.actions.overruling import revoke
+from flows.actions.reviewing import overview
+from flows.gate.outcome import Outcome
+from flows.people.signing import PASSPHRASE
+from flows.queue.requests import Queue
+from flows.queue.requests import QueuedRequest as Request
+from flows.queue.requests import RequestState as Queued
+from flows.releases.cases import ReleaseAction, pending_key
 from flows.service.config import service_of
-from flows.service.queue import Queue
-from flows.service.queue import QueuedRequest as Request
-from flows.service.queue import RequestState as Queued
 from flows.service.worker import decide
-from flows.signing import PASSPHRASE
-from flows.workspace import Workspace
+from flows.workspace.folders import Workspace
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.core.files import file_sha256
@@ -274,7 +274,7 @@ def test_an_approval_of_an_earlier_version_needs_no_second_determination(
         del hashes["determination_sha256"]
         return hashes | {"approval_sha256": file_sha256(path)}
 
-    monkeypatch.setattr(flows.reviewing, "stage_addition", without)
+    monkeypatch.setattr(flows.actions.reviewing, "stage_addition", without)
     waiting.vote(FIRST)
     waiting.vote(SECOND)
     assert not (waiting.bundle / "approval/university.pdf").exists()
@@ -398,7 +398,7 @@ def killed(*_: object) -> None:
 
 def kill_before_finishing(patch: pytest.MonkeyPatch) -> None:
     """Nothing after the ledger's transaction is run, not even what tidies up."""
-    patch.setattr(flows.reviewing, "finish_additions", killed)
+    patch.setattr(flows.actions.reviewing, "finish_additions", killed)
 
 
 def kill_between_moves(patch: pytest.MonkeyPatch) -> None:
@@ -440,8 +440,8 @@ def test_a_crash_after_the_ledger_is_finished_by_the_next_command(
 def test_a_crash_before_the_ledger_leaves_nothing(waiting: Waiting) -> None:
     waiting.vote(FIRST)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.reviewing, "stage_addition", killed)
-        patch.setattr(flows.reviewing, "finish_additions", killed)
+        patch.setattr(flows.actions.reviewing, "stage_addition", killed)
+        patch.setattr(flows.actions.reviewing, "finish_additions", killed)
         with pytest.raises(Killed):
             waiting.vote(SECOND)
     assert (waiting.workspace.additions(waiting.release_id) / "delivery/university").exists()
@@ -623,7 +623,7 @@ def test_a_copy_of_a_bundle_is_not_voted_on(waiting: Waiting, tmp_path: Path) ->
 def test_who_has_a_key_must_sign(
     waiting: Waiting, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(flows.actor, "datetime", Noon)
+    monkeypatch.setattr(flows.workspace.actor, "datetime", Noon)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv(PASSPHRASE, "ibex saiga marmot quoll")
     place = ("--workspace", waiting.workspace.root)
@@ -692,7 +692,7 @@ def test_a_determination_signed_while_it_waits_stays_with_what_reviews_add(waiti
 
 
 def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.actor, "datetime", Noon)
+    monkeypatch.setattr(flows.workspace.actor, "datetime", Noon)
     place = ("--workspace", waiting.workspace.root)
     line = ("review", waiting.release_id[:12], *place)
     voting = (*line, "--vote", "approve", "--reason", REASON, "--as")

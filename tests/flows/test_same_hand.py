@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import flows.gate
-from flows.cases import ReleaseAction
-from flows.gate import Outcome
-from flows.reassessing import Reassessed, reassess
+import flows.gate.release
+from flows.gate.outcome import Outcome
+from flows.reassessment.reassessing import Reassessed, reassess
+from flows.releases.cases import ReleaseAction
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -326,7 +326,7 @@ def test_a_release_gives_up_after_some_rounds(world: World, engine: Any) -> None
             released(world, engine, title="Another")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.gate, "_MOST_ROUNDS", 1)
+        patch.setattr(flows.gate.release, "_MOST_ROUNDS", 1)
         with pytest.raises(StageFailed, match="another copy has left meanwhile to the same hand"):
             released(world, slow, **AGES)
 

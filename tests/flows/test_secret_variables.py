@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.identity import code_fact
+from flows.releases.program import code_fact
 from tasks.core.secret_variables import give, secret, secrets_for_runs, secrets_taken
 from tasks.decoys.vault import Vault
 from tests.support.decoyed_world import make_decoyed_world

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-import flows.overruling
-import flows.reviewing
-from flows.actor import acting_as, actor
-from flows.board import HandIn
-from flows.cases import ReleaseAction, check_no_hand, note_late_hands
-from flows.enrolment import enrol
-from flows.ledger import open_ledger
-from flows.service.queue import Queue, QueuedRequest, RequestState
-from flows.signing import create_key
+import flows.actions.overruling
+import flows.actions.reviewing
+from flows.library.enrolment import enrol
+from flows.people.signing import create_key
+from flows.queue.board import HandIn
+from flows.queue.requests import Queue, QueuedRequest, RequestState
+from flows.releases.cases import ReleaseAction, check_no_hand, note_late_hands
+from flows.workspace.actor import acting_as, actor
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.people import WorkflowRole, other_hands
 from tasks.decision import bodies
@@ -80,10 +80,10 @@ def events(action: ReleaseAction) -> list[Event]:
 def test_the_login_that_a_request_came_from_has_no_vote(asked: Callable[..., ReleaseAction], login: str) -> None:
     assert record(asked(ONE)).handed_in_by == DESK
     with acting_as(login), pytest.raises(BadInput, match="login that a request came from"):
-        flows.reviewing.cast_vote(asked(ONE), "approve")
+        flows.actions.reviewing.cast_vote(asked(ONE), "approve")
     assert Event.VOTED not in events(asked(ONE))
     with acting_as("okafor"):
-        assert flows.reviewing.cast_vote(asked(ONE), "approve").standing.state is State.RELEASED
+        assert flows.actions.reviewing.cast_vote(asked(ONE), "approve").standing.state is State.RELEASED
 
 
 def test_whoever_signs_shows_who_they_are(asked: Callable[..., ReleaseAction], tmp_path: Path) -> None:
@@ -91,10 +91,10 @@ def test_whoever_signs_shows_who_they_are(asked: Callable[..., ReleaseAction], t
     place, roles = tmp_path / "key.pem", (WorkflowRole.REVIEWER,)
     create_key(action.workspace, ONE, roles, place, lambda: PASSPHRASE, clock=lambda: NOW)
     with acting_as(DESK), pytest.raises(BadInput, match="login that a request came from"):
-        flows.reviewing.cast_vote(asked(OTHER), "approve")
+        flows.actions.reviewing.cast_vote(asked(OTHER), "approve")
     signed = asked(ONE, key=place, ask=lambda: PASSPHRASE)
     with acting_as(DESK):
-        assert flows.reviewing.cast_vote(signed, "approve").standing.state is State.RELEASED
+        assert flows.actions.reviewing.cast_vote(signed, "approve").standing.state is State.RELEASED
     with open_ledger(action.workspace) as ledger:
         verify_bundle(action.workspace.bundle(action.reference), ledger)
 
@@ -138,7 +138,7 @@ def test_a_person_has_no_vote_at_another_login_than_the_one_that_had_a_hand(
         name, world.workspace, by=ONE, reason="Figures recounted.", recipient="university", clock=lambda: NOW
     )
     with acting_as("m.okafor"), pytest.raises(BadInput, match="made the token of a request"):
-        flows.reviewing.cast_vote(action, "approve")
+        flows.actions.reviewing.cast_vote(action, "approve")
 
 
 @pytest.mark.parametrize("by", ["okafor (token)", "clerk (token 12ab34cd, made by okafor)"])
@@ -161,12 +161,12 @@ def test_who_hands_the_same_request_in_after_its_run_has_begun_neither_votes_nor
         with pytest.raises(BadInput, match="submitted it again"):
             check_no_hand(action.workspace, rests, "okafor", "mary.okafor", signed=signed)
     with acting_as("okafor"), pytest.raises(BadInput, match="submitted it again"):
-        flows.reviewing.cast_vote(action, "approve")
+        flows.actions.reviewing.cast_vote(action, "approve")
     with acting_as("okafor"), pytest.raises(BadInput, match="submitted it again"):
-        flows.overruling.override_gates(asked_again(action, OFFICER), ["transparent.maximum_risk"])
+        flows.actions.overruling.override_gates(asked_again(action, OFFICER), ["transparent.maximum_risk"])
     (action.workspace.private / "queue/done" / f"{action.reference}.json").write_text("{")
     with acting_as("brandt"), pytest.raises(WorkspaceError):
-        flows.reviewing.cast_vote(asked_again(action, OTHER), "approve")
+        flows.actions.reviewing.cast_vote(asked_again(action, OTHER), "approve")
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def sealed(seconded: tuple[World, str], tmp_path: Path) -> ReleaseAction:
     place = World(tmp_path / "copy" / "world").workspace
     action = ReleaseAction(name, place, by=ONE, reason="Figures recounted.", clock=lambda: NOW)
     with acting_as("okafor"):
-        assert flows.reviewing.cast_vote(action, "approve").votes == 1
+        assert flows.actions.reviewing.cast_vote(action, "approve").votes == 1
     return replace(action, by=OTHER)
 
 
@@ -213,7 +213,7 @@ def test_a_vote_is_void_once_its_reviewer_hands_the_same_request_in(sealed: Rele
     """The release needs two votes of people who had no hand in the request; the others' votes stay."""
     handed_in(sealed, by)
     with acting_as("brandt"):
-        after = flows.reviewing.cast_vote(sealed, "approve")
+        after = flows.actions.reviewing.cast_vote(sealed, "approve")
     assert after.votes == votes
     assert after.standing.state is (State.RELEASED if votes == 2 else State.AWAITING_REVIEW)
     assert list(after.standing.commitments) == ([ONE, OTHER] if votes == 2 else [OTHER])
@@ -233,7 +233,7 @@ def test_a_vote_is_void_at_another_login_of_whoever_hands_the_request_in(sealed:
     enrol(sealed.workspace, [person], OFFICER, clock=lambda: NOW)
     handed_in(sealed, "m.okafor (token)")
     with acting_as("brandt"):
-        assert list(flows.reviewing.cast_vote(sealed, "approve").standing.commitments) == [OTHER]
+        assert list(flows.actions.reviewing.cast_vote(sealed, "approve").standing.commitments) == [OTHER]
 
 
 def test_a_vote_is_void_by_the_queue_alone(sealed: ReleaseAction) -> None:
@@ -242,13 +242,13 @@ def test_a_vote_is_void_by_the_queue_alone(sealed: ReleaseAction) -> None:
     queue.prepare()
     queue.put(queued(sealed.reference, HandIn("okafor (token)", NOW)))
     with acting_as("brandt"):
-        assert list(flows.reviewing.cast_vote(sealed, "approve").standing.commitments) == [OTHER]
+        assert list(flows.actions.reviewing.cast_vote(sealed, "approve").standing.commitments) == [OTHER]
     assert events(sealed)[-2:] == [Event.HANDED_IN, Event.VOTED]
 
 
 def test_votes_that_have_decided_stay(sealed: ReleaseAction) -> None:
     with acting_as("brandt"):
-        flows.reviewing.cast_vote(sealed, "approve")
+        flows.actions.reviewing.cast_vote(sealed, "approve")
     handed_in(sealed, "okafor (token)")
     with sealed.opened("review") as release:
         assert release.case("university").standing.state is State.RELEASED
@@ -298,15 +298,15 @@ def test_the_login_that_a_request_came_from_overrides_nothing(asked: Callable[..
     action = asked(OFFICER, "broker")
     closed = [gate.id for gate in record(action).gates if not gate.passed]
     with acting_as(DESK), pytest.raises(BadInput, match="login that a request came from"):
-        flows.overruling.override_gates(action, closed)
+        flows.actions.overruling.override_gates(action, closed)
     with acting_as("okafor"):
-        flows.reviewing.cast_vote(asked(ONE), "reject")
+        flows.actions.reviewing.cast_vote(asked(ONE), "reject")
     with acting_as(DESK), pytest.raises(BadInput, match="login that a request came from"):
-        flows.overruling.reopen(asked(OFFICER))
+        flows.actions.overruling.reopen(asked(OFFICER))
     assert Event.OVERRIDDEN not in events(action)
     with acting_as("ortiz"):
-        flows.overruling.reopen(asked(OFFICER))
-        flows.overruling.override_gates(action, closed)
+        flows.actions.overruling.reopen(asked(OFFICER))
+        flows.actions.overruling.override_gates(action, closed)
 
 
 def test_a_vote_that_was_written_past_the_gate_is_found(asked: Callable[..., ReleaseAction]) -> None:
@@ -322,7 +322,7 @@ def test_a_vote_that_was_written_past_the_gate_is_found(asked: Callable[..., Rel
         with pytest.raises(TamperingFound):
             verify_bundle(action.workspace.bundle(action.reference), ledger)
     with acting_as("brandt"), pytest.raises(TamperingFound):
-        flows.reviewing.cast_vote(asked(OTHER), "approve")
+        flows.actions.reviewing.cast_vote(asked(OTHER), "approve")
 
 
 def test_another_login_in_the_record_than_in_the_ledger_is_found(asked: Callable[..., ReleaseAction]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flows.gate import Outcome
+from flows.gate.outcome import Outcome
 from tasks.core.errors import BadInput
 from tasks.decision.record import DecisionRecord, Verdict
 from tests.support.brief_reports import whole_report

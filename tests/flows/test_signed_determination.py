@@ -16,10 +16,10 @@ from pyhanko.sign.signers.pdf_cms import SimpleSigner
 from pyhanko.sign.signers.pdf_signer import PdfSignatureMetadata, PdfSigner
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
-import flows.actor
-import flows.determination
+import flows.actions.determination
+import flows.workspace.actor
 from flows.cli.sign import PASSPHRASE
-from flows.signing import PASSPHRASE as LEDGER_PASSPHRASE
+from flows.people.signing import PASSPHRASE as LEDGER_PASSPHRASE
 from reports.pdf import Attachment, write_pdf
 from tasks.core.errors import BadInput, StageFailed, TamperingFound
 from tasks.core.people import WorkflowRole
@@ -55,7 +55,7 @@ def signed(made: Determined) -> Path:
 @pytest.fixture
 def run(releasegate: Run, made: Determined, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line, at noon, in the workspace of the test."""
-    monkeypatch.setattr(flows.actor, "datetime", Noon)
+    monkeypatch.setattr(flows.workspace.actor, "datetime", Noon)
     return lambda *arguments: releasegate(*arguments, "--workspace", made.workspace.root)
 
 
@@ -106,7 +106,7 @@ def test_a_signed_determination_is_an_addition_that_verifies(made: Determined) -
     assert entry.sequence == done.entry
     assert dict(entry.body) == {
         "record_sha256": made.entries(Event.DECIDED)[0].body["record_sha256"],
-        "report_sha256": flows.determination._sha256(made.report()),
+        "report_sha256": flows.actions.determination._sha256(made.report()),
         "signed_sha256": done.sha256,
         "certificate_sha256": digits,
         "subject": f"CN={EXPERT},O=Registry",
@@ -177,7 +177,7 @@ def test_a_chain_that_does_not_lead_from_the_certificate_signs_nothing(made: Det
 
 
 def test_what_was_interrupted_is_finished(made: Determined, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.determination, "finish_additions", lambda *_: None)
+    monkeypatch.setattr(flows.actions.determination, "finish_additions", lambda *_: None)
     with pytest.raises(StageFailed):  # looks for what it has not moved
         made.sign()
     with pytest.raises(TamperingFound, match=r"is missing; if the command that signed it was\s+interrupted"):
@@ -191,7 +191,7 @@ def test_what_was_staged_and_not_recorded_is_removed(made: Determined, monkeypat
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("flows.cases.OpenRelease.append", killed)
+    monkeypatch.setattr("flows.releases.cases.OpenRelease.append", killed)
     with pytest.raises(KeyboardInterrupt):
         made.sign()
     assert list(made.workspace.additions(NAME).rglob("*.pdf"))
@@ -327,7 +327,7 @@ def test_a_file_by_itself_is_judged_as_of_now_or_a_day_that_is_asked_for(
     alone = ("verify", signed, "--trust", root_file, "--alone")
     document = run(*alone, "--json").document
     assert (document["judged_as_of"], document["as_recorded"]) == ("2026-05-04T12:00:00Z, now", False)
-    monkeypatch.setattr(flows.actor, "datetime", Later)
+    monkeypatch.setattr(flows.workspace.actor, "datetime", Later)
     late = run(*alone)
     assert "was not in force" in first_line(late)
     assert "in force from 2026-01-01 to 2027-01-01" in late.err

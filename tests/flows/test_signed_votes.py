@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import flows.accounts
-import flows.actor
-from flows.accounts import Accounts, Duty, without_account
-from flows.ledger import open_ledger
-from flows.library import Library
-from flows.signing import PASSPHRASE as VARIABLE
+import flows.people.accounts
+import flows.workspace.actor
+from flows.library.catalogue import Library
+from flows.people.accounts import Accounts, Duty, without_account
+from flows.people.signing import PASSPHRASE as VARIABLE
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import RequestError
 from tasks.core.files import file_sha256
 from tasks.ledger.enrolment import Directory, EnrolledPerson
@@ -38,7 +38,7 @@ def test_votes_are_refused_without_a_signature_where_the_policy_says_so(
     world = make_world(tmp_path / "world")
     world.ask(policy={"review": {"required": 1, "reviewers": [REVIEWER], "signed_votes": True}})
     made = world.run(engine)
-    monkeypatch.setattr(flows.actor, "datetime", Later)
+    monkeypatch.setattr(flows.workspace.actor, "datetime", Later)
     place = ("--workspace", world.workspace.root)
     voting = ("review", made.release_id, *place, "--vote", "approve", "--as", REVIEWER, "--reason", "in order")
     refused = releasegate(*voting)
@@ -63,7 +63,7 @@ def test_votes_are_refused_without_a_signature_where_the_policy_says_so(
     used = {(one.kind, one.used) for one in Library.of(world.workspace).items}
     assert {kind for kind, places in used if (made.release_id, "university") in places} >= {"policy", "population"}
 
-    monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
+    monkeypatch.setattr(flows.people.accounts, "HASHER", QUICK)
     assert "without an account" not in releasegate("check", world.request, *place).err, "the page has no accounts"
     other = EnrolledPerson(id="jan.brandt", name="Jan Brandt")
     Accounts(world.workspace).add("brandt", other, [Duty.REGULATOR], PASSWORD)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from flows.ledger import open_ledger
-from flows.signing import PASSPHRASE, key_file_of, signer_of
-from flows.workspace import Workspace, open_workspace
+from flows.people.signing import PASSPHRASE, key_file_of, signer_of
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import WorkspaceError
 from tasks.core.people import WorkflowRole
 from tasks.ledger.entry import Event

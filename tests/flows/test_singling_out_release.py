@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
+from flows.gate.outcome import Outcome
 from tasks.assessments.singling_out.facts import SinglingOutFact
 from tasks.decision.record import DecisionRecord, Verdict
 from tests.reference.plain_uniques import minimal_sets

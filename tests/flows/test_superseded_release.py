@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-import flows.publishing
-from flows import earlier
-from flows.cases import ReleaseAction
-from flows.earlier import what_is_superseded
-from flows.gate import Outcome
-from flows.ledger import VARIABLE, open_ledger
-from flows.overruling import revoke
-from flows.reviewing import overview
+import flows.gate.publishing
+from flows.actions.overruling import revoke
+from flows.actions.reviewing import overview
+from flows.gate.outcome import Outcome
+from flows.releases import earlier
+from flows.releases.cases import ReleaseAction
+from flows.releases.earlier import what_is_superseded
+from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.core.errors import RequestError, StageFailed, TamperingFound
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event
@@ -245,7 +245,7 @@ def test_no_decision_takes_the_place_of_a_release_whose_decision_was_altered(off
     office.world.enrol(lambda: LATER)
     before = office.events()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.publishing, "supersede", supersede)
+        patch.setattr(flows.gate.publishing, "supersede", supersede)
         with pytest.raises(TamperingFound) as caught:
             office.again(engine)
     assert caught.value.where == str(paths[0])
@@ -263,7 +263,7 @@ def killed(*_: object, **__: object) -> None:
 def test_a_crash_after_the_vote_leaves_nothing_that_could_still_be_delivered(office: Office) -> None:
     first, second, _ = office.ids
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flows.reviewing.finish_additions", killed)
+        patch.setattr("flows.actions.reviewing.finish_additions", killed)
         with pytest.raises(Killed):
             office.vote(second)
     assert office.events()[-2:] == ["released", "superseded"]
@@ -280,12 +280,12 @@ def test_a_crash_of_the_gate_supersedes_once_or_not_at_all(office: Office, engin
     first = office.ids[0]
     office.world.ask(title="fourth", supersedes=first)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.publishing, "supersede", killed)
+        patch.setattr(flows.gate.publishing, "supersede", killed)
         with pytest.raises(Killed):
             office.again(engine)
     assert office.states(first)["university"] is State.AWAITING_REVIEW
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.publishing, "publish", killed)
+        patch.setattr(flows.gate.publishing, "publish", killed)
         with pytest.raises(Killed):
             office.again(engine)
     assert office.states(first)["university"] is State.SUPERSEDED

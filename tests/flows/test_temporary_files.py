@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.temporary import hold_temporary_folder, remove_abandoned_folders, temporary_folder
+from flows.workspace.temporary import hold_temporary_folder, remove_abandoned_folders, temporary_folder
 from tests.support.forked_commands import Commands, forked_commands, until
 from tests.support.serving import descendants
 from tests.support.shared_workers import BRIEFLY
@@ -59,7 +59,7 @@ def test_a_folder_is_swept_once_nobody_holds_it(tmp_path: Path) -> None:
     held, abandoned = temporary_folder(tmp_path), temporary_folder(tmp_path)
     assert not hold_temporary_folder(temporary_folder(tmp_path / "none"))
     script = (
-        "import sys, time; from pathlib import Path; from flows.temporary import hold_temporary_folder\n"
+        "import sys, time; from pathlib import Path; from flows.workspace.temporary import hold_temporary_folder\n"
         "print(hold_temporary_folder(Path(sys.argv[1])), flush=True); time.sleep(60)"
     )
     line = [sys.executable, "-c", script, str(held)]

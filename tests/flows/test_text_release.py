@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows import last_check
-from flows.gate import Outcome
-from flows.reassessing import reassess
-from flows.reassessing_copy import TodaysFiles
-from reports.record_view import RecordView
+from flows.gate import last_check
+from flows.gate.outcome import Outcome
+from flows.reassessment.reassessing import reassess
+from flows.reassessment.reassessing_copy import TodaysFiles
+from reports.model.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.text.facts import TextFact
 from tasks.candidate.candidate import Redaction

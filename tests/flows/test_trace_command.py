@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 from cryptography.fernet import Fernet
 
-from flows.gate import Outcome
-from flows.workspace import Workspace
+from flows.gate.outcome import Outcome
+from flows.workspace.folders import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.decoys.manifest import DecoyManifest
 from tasks.decoys.vault import NONCE_BYTES, VARIABLE, Vault, seal

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from flows.cli.trace import NOTHING, chance, notes, rendered, sentences
-from flows.incident_file import IncidentTable
-from flows.tracing import Traced, safe_harbor_groups
+from flows.incidents.incident_file import IncidentTable
+from flows.incidents.tracing import Traced, safe_harbor_groups
 from reports.terminal import show
 from tasks.core.errors import BadInput
 from tasks.decoys.tracing import Hits, Incident, Kind, Trace
@@ -185,7 +185,7 @@ class TestSafeHarborGroups:
         return [record.model_copy(update={"fields": fields, "risk": risk})]
 
     def test_are_those_of_the_table_that_the_release_was_made_with(self) -> None:
-        from tasks.generalization.zip3 import zip_table
+        from tasks.generalization.game.zip3 import zip_table
 
         groups = safe_harbor_groups(self.records(zip_table().sha256), self.hierarchies())  # type: ignore[arg-type]
         assert groups["zip"].extra_labels == ("000",)

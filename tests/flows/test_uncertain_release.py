@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from flows.reassessing import Reassessed, reassess
-from flows.reassessing_copy import TodaysFiles
+from flows.reassessment.reassessing import Reassessed, reassess
+from flows.reassessment.reassessing_copy import TodaysFiles
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict
 from tasks.request.model import DEFAULT_GATES, Gate, Measure

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tasks.assessments.identity.outcome import policy_outcome, transparent_risk
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.generalize import generalize
 from tasks.generalization.paper_searches import backward_induction, lattice_search
-from tasks.generalization.partition import partition
 from tasks.microdata.cube import SparseCube, cells_at
 from tasks.request.model import Method
 from tests.reference.continued_search import continued_search

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget import partitions
 from tasks.generalization.budget.partitions import PartitionPlan, Weighed, plan_partition
-from tasks.generalization.exact import Rule
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.microdata.cell_layers import CellLayers
 from tasks.microdata.cube import cells_at
 from tasks.request.model import BudgetPolicy

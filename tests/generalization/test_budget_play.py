@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.records import budgeted_records
-from tasks.generalization.count_index import matching_people
-from tasks.generalization.exact import Rule
+from tasks.generalization.game.count_index import matching_people
+from tasks.generalization.game.exact import Rule
 from tasks.generalization.generalization_file import load_generalization, save_generalization
 from tasks.generalization.generalize import generalize, population_cells
 from tasks.request.model import BUDGETED, DIVISIONS, PARTITIONS, BudgetPolicy, GatesBudget, Method

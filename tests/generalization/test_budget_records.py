@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, Plan
 from tasks.generalization.budget.records import RecordPlan, plan_records
-from tasks.generalization.exact import Rule
-from tasks.generalization.facts import LimitFact
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.facts import LimitFact
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.request.model import BudgetPolicy
 from tests.support import adult, slow
 from tests.support.examples import examples

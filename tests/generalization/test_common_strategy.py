@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.generalization.game import Floats, InformationLoss, Payoffs
+from tasks.generalization.game.payoffs import Floats, InformationLoss, Payoffs
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.methods.common import common_strategy
-from tasks.generalization.problem import Problem
 from tasks.microdata.cube import SparseCube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, distinct_tuples

@@ -16,15 +16,15 @@ from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.core.errors import HierarchyError, StageFailed
 from tasks.decoys.classes import lineages
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.demands import plain_demands
-from tasks.generalization.exact import Rule
-from tasks.generalization.game import InformationLoss
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.demands import plain_demands
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.payoffs import InformationLoss
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.kanonymity.optimum import search
-from tasks.generalization.partition import partition
-from tasks.generalization.problem import Problem
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.load import LoadedRequest

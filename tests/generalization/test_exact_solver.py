@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.generalization import problem as problems
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game import problem as problems
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.paper_searches import backward_induction
 from tests.reference.continued_search import continued_search
 from tests.support import slow

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.exact import Rule
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.problem import all_attacked
 from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.common import common_strategy
 from tasks.generalization.paper_searches import lattice_search
-from tasks.generalization.partition import partition
-from tasks.generalization.problem import all_attacked
 from tests.generalization.test_exact_solver import check_against_loops
 from tests.reference.continued_search import continued_search
 from tests.support import slow

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget import full_domain
 from tasks.generalization.budget.limits import SUPPRESSED
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.generalize import generalize
 from tasks.request.model import BudgetPolicy, Method
 from tests.generalization.test_budget_records import WORLDS, budgets, floored

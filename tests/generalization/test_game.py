@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import RequestError
-from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game.payoffs import InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game.problem import Problem, value_profiles
 from tasks.generalization.kanonymity.classes import fold
-from tasks.generalization.problem import Problem, value_profiles
 from tasks.microdata.cube import DenseCube, Lattice
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.examples import examples

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from tasks.core.errors import ParameterError
 from tasks.generalization import paper_searches as solvers
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.paper_searches import SOLVERS, GameSearch, search_games
 from tasks.request.model import Method
 from tests.support.examples import examples

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import Generalization
+from tasks.generalization.game.count_index import Generalization
 from tasks.generalization.generalization_file import load_generalization, save_generalization
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of

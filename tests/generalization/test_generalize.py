@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.safe_harbor import safe_harbor_axis
+from tasks.generalization.game.zip3 import ZipTable
 from tasks.generalization.generalize import generalize, overlapping
 from tasks.generalization.methods.common import common_strategy
 from tasks.generalization.methods.registry import MOST_BY_RECORD, compared_with
-from tasks.generalization.safe_harbor import safe_harbor_axis
-from tasks.generalization.zip3 import ZipTable
 from tasks.request.model import Method, SafeHarborRule
 from tests.support import slow
 from tests.support.examples import examples

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tasks.generalization.exact import solve
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.exact import solve
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.paper_searches import lattice_search
 from tests.reference.continued_search import continued_search
 from tests.support.worlds import People, World

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.exact import Rule
-from tasks.generalization.game import Payoffs
-from tasks.generalization.partition import RELEASE, partition
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.partition import RELEASE, partition
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.microdata import cell_layers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity
 from tasks.generalization.constraints.k_map import KMap
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.demands import Demands
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.demands import Demands
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.safe_harbor import SafeHarborAxis
 from tasks.generalization.generalize import generalize, overlapping, population_cells
 from tasks.generalization.kanonymity.metrics import Metric
-from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
 from tests.support import adult, slow
 from tests.support.examples import examples

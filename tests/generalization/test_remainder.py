@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.game import InformationLoss
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.payoffs import InformationLoss
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.generalize import game_problem, generalize, population_cells
-from tasks.generalization.problem import Problem
 from tasks.generalization.remainder import bound, orders
 from tasks.generalization.remainder import find as search
 from tasks.generalization.remainder.bound import best_cells

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tasks.generalization.facts import BoundBy
-from tasks.generalization.game import InformationLoss
+from tasks.generalization.game.facts import BoundBy
+from tasks.generalization.game.payoffs import InformationLoss
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.generalize import generalize
-from tasks.generalization.problem import Problem
 from tasks.generalization.remainder import prices
 from tasks.generalization.remainder.find import find
 from tasks.generalization.remainder.prices import priced_bound

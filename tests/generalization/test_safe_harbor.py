@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import HierarchyError, RequestError
-from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
-from tasks.generalization.zip3 import ZipTable
+from tasks.generalization.game.safe_harbor import SafeHarborAxis, safe_harbor_axis
+from tasks.generalization.game.zip3 import ZipTable
 from tasks.microdata.build import from_intervals
 from tasks.microdata.hierarchy import MISSING, Hierarchy, from_level, hierarchy_from_rows, with_leaf_apart
 from tasks.request.model import IntervalLevels, SafeHarborRule

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.paper_searches import backward_induction
-from tasks.generalization.partition import partition
-from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.means import GameMeans, StakesPoints, around, fixed_file
 from tasks.generalization.sensitivity.staircase import staircases
 from tasks.generalization.sensitivity.sweep import sweep, sweep_partition

@@ -11,11 +11,11 @@ from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import access_densities, sink_probability
 from tasks.adversary.rounding import least_favourable
 from tasks.core.errors import ParameterError
-from tasks.generalization import sequential_follower
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Payoffs
-from tasks.generalization.partition import partition
-from tasks.generalization.sequential_follower import Belief, SequentialFollower
+from tasks.generalization.game import sequential_follower
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.sequential_follower import Belief, SequentialFollower
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING
 from tests.support.examples import examples
 from tests.support.followers import one_attempt, sequential

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Payoffs
-from tasks.generalization.partition import partition
-from tasks.generalization.shared_follower import SharedFollower
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.shared_follower import SharedFollower
 from tests.support import slow
 from tests.support.examples import examples
 from tests.support.followers import shared, single

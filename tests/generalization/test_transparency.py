@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput
-from tasks.generalization.transparency import cell_numbers, effective_sizes
+from tasks.generalization.game.transparency import cell_numbers, effective_sizes
 from tests.support.examples import examples
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tasks.core.errors import StageFailed
-from tasks.generalization import zip3
-from tasks.generalization.zip3 import HHS_LIST_2000, ZipTable, zip_table
+from tasks.generalization.game import zip3
+from tasks.generalization.game.zip3 import HHS_LIST_2000, ZipTable, zip_table
 
 FILE = Path(zip3.__file__).parent / "data" / "zcta-2010.csv.gz"
 PRINTED_BY_HHS = re.findall(r"\d{3}", "036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893")

@@ -40,7 +40,7 @@ _WIDTH = 160
 _ACTOR = "golden"
 _DECOY_KEY = "Z29sZGVuLWRlY295LWtleS1nb2xkZW4tZGVjb3kta2U="
 _PRODUCT = (flows, reports, tasks)
-_NOT_ENTERED = ("flows.pipeline.preloaded", "flows.server_process", "flows.service", "flows.web")
+_NOT_ENTERED = ("flows.pipeline.preloaded", "flows.pipeline.server_process", "flows.service", "flows.web")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Door:
 
     def release(self, request: Path, workspace: Path) -> tuple[str, Path]:
         """Run the gate on a request: release id and bundle."""
-        from flows.gate import run_release
+        from flows.gate.release import run_release
         from flows.pipeline.sequence import in_process
 
         enrol_for(request, workspace, clock=lambda: self.now)
@@ -92,8 +92,8 @@ def opened(home: Path) -> Iterator[Door]:
     home : Path
         Empty folder.
     """
-    from flows.actor import acting_as
     from flows.cli.output import console
+    from flows.workspace.actor import acting_as
 
     _import_everything()
     with ExitStack() as stack:
@@ -105,7 +105,7 @@ def opened(home: Path) -> Iterator[Door]:
         stack.enter_context(patch.object(secrets, "token_bytes", lambda size=32: bytes(range(size))))
         stack.enter_context(patch.object(pyrage, "encrypt", _not_encrypted))
         stack.enter_context(patch.object(os, "fsync", lambda _: None))
-        stack.enter_context(patch("flows.actor.datetime", _clock_of(door)))
+        stack.enter_context(patch("flows.workspace.actor.datetime", _clock_of(door)))
         stack.callback(setattr, console, "width", console.width)
         console.width = _WIDTH
         for original, stand_in in _stand_ins():
@@ -127,7 +127,7 @@ def _import_everything() -> None:
 
 
 def _stand_ins() -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
-    from flows.identity import code_fact
+    from flows.releases.program import code_fact
     from reports.pdf import write_pdf
     from tasks.decision.record import CodeFact
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.core.errors import DataError, PopulationError
-from tasks.generalization.count_index import matching_people
+from tasks.generalization.game.count_index import matching_people
 from tasks.generalization.setting import count_index
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import hierarchy_from_rows

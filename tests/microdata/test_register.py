@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.identity import code_fact, read_inputs, release_id
+from flows.releases.identity import release_id
+from flows.releases.program import code_fact
 from tasks.core.errors import PopulationError, WorkspaceError
 from tasks.core.files import file_sha256
 from tasks.microdata.prepared import Prepared, load, save
+from tasks.request.inputs import read_inputs
 from tasks.request.load import LoadedRequest
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent

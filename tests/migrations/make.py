@@ -10,12 +10,12 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
-from flows.accounts import Accounts, Duty
-from flows.cases import ReleaseAction
-from flows.ledger import open_ledger
+from flows.people.accounts import Accounts, Duty
 from flows.pipeline.sequence import in_process
+from flows.releases.cases import ReleaseAction
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive
+from flows.workspace.ledger import open_ledger
 from tasks.ledger.enrolment import Directory
 from tests.support.acting import cast_vote
 from tests.support.brief_reports import brief_reports

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.gate import Outcome
+from flows.gate.outcome import Outcome
 from tasks.decision.record import Verdict
 from tests.attacks.exchanges import quickly
 from tests.mutations.bases import BASES, Base, patients, survey, visits

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.delivery.kept import Kept
-from tasks.generalization.count_index import Generalization
+from tasks.generalization.game.count_index import Generalization
 from tasks.microdata.hierarchy import MISSING, Codes, hierarchy_from_rows, with_leaf_apart
 from tasks.microdata.tuples import distinct_tuples
 from tasks.reassessment.pooling import LaidCopy, Together, by_more_attributes, copy_of, laid_together, without_whole

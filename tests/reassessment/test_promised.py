@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.assessments.identity.facts import BudgetFact, ChanceFact, UncertaintyFact
+from tasks.assessments.identity.facts import BudgetFact
+from tasks.assessments.identity.uncertain.facts import ChanceFact, UncertaintyFact
 from tasks.decision.measures import RecordCounts, write_result
-from tasks.generalization.facts import LimitFact
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.facts import LimitFact
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import budget_gates, not_measured, used_today
 from tasks.reassessment.record import TodaysVerdict

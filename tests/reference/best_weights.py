@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from tasks.assessments.linkage.figure import Floats
 from tasks.assessments.linkage.learning.comparisons import MARGIN, Rows, lowest, unit
 from tasks.assessments.linkage.learning.learn import LEAST_STEP
+from tasks.assessments.linkage.problem.figure import Floats
 
 _INFEASIBLE = 2
 _MOST_NUMBERS = 10**8

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.exact import Rule
+from tasks.generalization.game.exact import Rule
 from tasks.generalization.sensitivity.means import StakesPoints
 from tasks.generalization.sensitivity.staircase import Staircases
 from tasks.generalization.sensitivity.sweep import choices

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.game import TIE, Floats
-from tasks.generalization.problem import Problem
+from tasks.generalization.game.payoffs import TIE, Floats
+from tasks.generalization.game.problem import Problem
 from tasks.microdata.hierarchy import Codes, check_trees
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import Files
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.files import Files
 
 
 def cross_validated(files: Files, kind: Kind, generator: np.random.Generator, *, folds: int = 5) -> Linkage:

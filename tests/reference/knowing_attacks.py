@@ -4,9 +4,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, nearest_credit
 from tasks.assessments.linkage.informed import joint_linkage
+from tasks.assessments.linkage.problem.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.problem.files import Files, Positions, nearest_credit
 from tasks.assessments.linkage.within import displacement_score, noise_score
 from tasks.masking.method import MaskedRange
 from tasks.masking.rank_swapping import window_bounds

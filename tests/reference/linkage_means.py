@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.problem.figure import Linkage
 from tasks.core.errors import ParameterError
 
 

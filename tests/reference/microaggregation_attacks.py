@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Floats, Linkage
-from tasks.assessments.linkage.files import Files
+from tasks.assessments.linkage.problem.figure import Floats, Linkage
+from tasks.assessments.linkage.problem.files import Files
 from tasks.assessments.linkage.within import distance_score, linkage_within, truth_inside
 from tasks.core.errors import ParameterError
 from tasks.masking.method import MaskedRange

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
 
-from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import Files, Knowledge, files_to_link
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.files import Files, Knowledge, files_to_link
 
 Attack = Callable[[Files], Linkage]
 

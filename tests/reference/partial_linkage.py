@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.generalized import (
     OwnCells,
     closest_linkage,
@@ -13,15 +12,16 @@ from tasks.assessments.linkage.generalized import (
     matching_linkage,
     own_cell_linkage,
 )
-from tasks.assessments.linkage.generalized_files import (
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.generalized_files import (
     AxisGroups,
     LinkableRelease,
     generalized_files,
     index_groups,
     people_matching,
 )
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.game import Floats, Follower
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.payoffs import Floats, Follower
 from tasks.generalization.generalize import population_cells
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Method

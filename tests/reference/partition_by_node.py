@@ -1,6 +1,6 @@
 """The best partition one lattice node after the other, each cell by a look-up of its own; slow.
 
-Sums are added in the same order as by ``tasks.generalization.partition``, so that even equal sums fall alike.
+Sums are added in the same order as by ``tasks.generalization.game.partition``, so that even equal sums fall alike.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from tasks.generalization.partition import _TIE
+from tasks.generalization.game.partition import _TIE
 from tasks.microdata.hierarchy import Hierarchy
 
 Cell = tuple[int, ...]

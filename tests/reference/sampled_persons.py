@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tasks.assessments.linkage.generalized_files import LinkableRelease
+from tasks.assessments.linkage.problem.generalized_files import LinkableRelease
 from tasks.microdata.tuples import Counts
 
 

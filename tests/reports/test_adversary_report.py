@@ -5,9 +5,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from reports.assumptions import assumptions
 from reports.determination import charts as figures
 from reports.determination import evidence
+from reports.sections.assumptions import assumptions
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin

@@ -2,7 +2,7 @@
 
 from tasks.assessments.identity.facts import BudgetFact
 from tasks.decision.record import DecisionRecord
-from tasks.generalization.facts import LimitFact
+from tasks.generalization.game.facts import LimitFact
 from tests.support import records, texts
 from tests.support.rendered import determination_html
 

@@ -1,7 +1,7 @@
 """The part of the report on what released columns reveal."""
 
-from reports.document import alike, named
-from reports.record_view import RecordView
+from reports.model.document import alike, named
+from reports.model.record_view import RecordView
 from reports.sections.columns import columns, excused
 from tests.support import records, special_records
 from tests.support.rendered import determination_html

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from reports.determination import charts as figures
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
+from reports.model.smallcell import HIDDEN
 from reports.sections.reference import cited
-from reports.smallcell import HIDDEN
 from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, StatisticChange
 from tasks.decision.gates import DECOYS_DETECTABLE, decoy_gate
 from tasks.decision.record import DecisionRecord

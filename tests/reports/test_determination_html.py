@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from reports import numbers
 from reports.determination import charts as figures
 from reports.determination import determination, evidence
-from reports.record_view import RecordView
+from reports.model import numbers
+from reports.model.record_view import RecordView
+from reports.model.smallcell import SmallCellRule
 from reports.sections.answer import answer, usefulness
-from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import digest

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
 from reports.sections.answer import usefulness
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.decision.record import DecisionRecord

@@ -2,13 +2,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from reports.charts import ALARM, PARTLY
 from reports.determination import charts as figures
-from reports.document import Table
-from reports.record_view import RecordView
+from reports.model.charts import ALARM, PARTLY
+from reports.model.document import Table
+from reports.model.record_view import RecordView
+from reports.model.smallcell import SmallCellRule
 from reports.sections.identity import risk_axis, shown_bins
 from reports.sections.stakes import other_stakes
-from reports.smallcell import SmallCellRule
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Bin
 from tasks.decision.record import DecisionRecord

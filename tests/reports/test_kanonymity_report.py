@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
 from reports.sections.reference import cited
 from tasks.assessments.identity.facts import KAnonymityFact
 from tasks.decision.record import DecisionRecord

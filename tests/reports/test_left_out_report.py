@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tasks.decision.record import DecisionRecord
-from tasks.generalization.facts import LimitFact
+from tasks.generalization.game.facts import LimitFact
 from tests.reports.test_budget_report import BUDGET
 from tests.reports.test_kanonymity_report import FACT
 from tests.support import decoy_records, records, texts

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from reports.determination import charts as figures
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
+from reports.model.smallcell import HIDDEN, SmallCellRule
 from reports.sections.linkage import FEW, GUESSING, link_text
-from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.linkage.facts import LinkageFact, WeakerFact, gate_figures, gate_intervals
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval

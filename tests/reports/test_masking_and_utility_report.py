@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from reports.methods import masking_method
-from reports.record_view import RecordView
+from reports.model.methods import masking_method
+from reports.model.record_view import RecordView
+from reports.model.smallcell import HIDDEN, SmallCellRule
 from reports.sections.reference import cited
-from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.utility.facts import AssociationFact, MarginalFact, UtilityFact
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord

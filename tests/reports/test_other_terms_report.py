@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from reports.determination import charts as figures
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
 from reports.sections.gates import chance_text
 from reports.sections.reference import cited
 from reports.sections.stakes import robustness
-from tasks.assessments.identity.facts import ReachFact, StakesFact, UncertaintyFact
+from tasks.assessments.identity.facts import ReachFact, StakesFact
 from tasks.assessments.identity.score import Score, score
+from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals
 from tasks.core.errors import StageFailed
 from tasks.decision.disclosure_rounding import disclosure_rounded, nearest

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from reports.document import Table
-from reports.record_view import RecordView
+from reports.model.document import Table
+from reports.model.record_view import RecordView
 from reports.sections.stakes import fines, other_stakes
 from tasks.assessments.identity.facts import PenaltiesFact, PenaltyPoint
 from tasks.assessments.identity.other_terms import penalties_fact

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reports.determination import determination, evidence
-from reports.population import TITLES
+from reports.model.population import TITLES
 from reports.templating import document_html
 from tasks.assessments.identity.sampled import Sample, sample_fact
 from tasks.decision.record import DecisionRecord

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
 from reports.sections.answer import usefulness
 from reports.sections.study import kept_associations
 from reports.sections.summary import demanded

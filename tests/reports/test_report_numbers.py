@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports import numbers
+from reports.model import numbers
 from tests.support.examples import examples
 
 INSIDE = st.floats(min_value=1e-9, max_value=1, exclude_max=True, allow_nan=False)

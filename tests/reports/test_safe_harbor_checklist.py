@@ -1,7 +1,7 @@
 import pytest
 
-from reports.document import Table
-from reports.record_view import RecordView
+from reports.model.document import Table
+from reports.model.record_view import RecordView
 from reports.sections.validation import finding, safe_harbor
 from tasks.decision.record import DecisionRecord
 from tests.support import records

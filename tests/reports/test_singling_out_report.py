@@ -1,7 +1,7 @@
 """What a determination says of records that a few columns single out."""
 
 from reports.determination import evidence
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
 from reports.sections.reference import cited
 from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact
 from tasks.decision.record import DecisionRecord

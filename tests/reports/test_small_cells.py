@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
+from reports.model.smallcell import HIDDEN, SmallCellRule, counted
 from reports.sections.utility import level_rows
-from reports.smallcell import HIDDEN, SmallCellRule, counted
 from tasks.core.fact import Bin
 from tasks.request.model import Measure
 from tests.support import records

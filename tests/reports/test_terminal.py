@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from reports.document import Block, Paragraph, Table, digest_text, failed, lines, strong, text
+from reports.model.document import Block, Paragraph, Table, digest_text, failed, lines, strong, text
 from reports.terminal import show, styled
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from flows.actor import Clock, utc_now
-from flows.enrolment import first_enrolment
-from flows.ledger import open_ledger
+from flows.library.enrolment import first_enrolment
+from flows.people.tokens import RequestTokens
+from flows.queue.requests import Queue, RequestState
 from flows.service.api import TOKENS, requests_router, status_router
 from flows.service.config import Service, service_of
 from flows.service.monitoring import Metrics, Pulse, health
-from flows.service.queue import Queue, RequestState
-from flows.tokens import RequestTokens
 from flows.web.app import create_app
+from flows.workspace.actor import Clock, utc_now
+from flows.workspace.ledger import open_ledger
 from tasks.core.people import WorkflowRole, login_of
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event

@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
-import flows.accounts
-from flows.accounts import Accounts, Duty
-from flows.actor import acting_as
-from flows.board import BoardState
-from flows.enrolment import end_enrolment, enrol
-from flows.gate import run_release
-from flows.ledger import open_ledger
+import flows.people.accounts
+from flows.gate.release import run_release
+from flows.library.enrolment import end_enrolment, enrol
+from flows.people.accounts import Accounts, Duty
 from flows.pipeline.sequence import in_process
+from flows.queue.board import BoardState
+from flows.queue.requests import QueuedRequest, RequestState
 from flows.service.board import QueuedRequests
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.monitoring import Metrics
-from flows.service.queue import QueuedRequest, RequestState
 from flows.service.worker import decide, write
 from flows.web.app import create_app
 from flows.web.job_process import dry_run
 from flows.web.ledger_pages import entry_view
+from flows.workspace.actor import acting_as
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, Outage, ReleasegateError, StageCrashed
 from tasks.core.people import WorkflowRole, other_hands
 from tasks.ledger.enrolment import Directory, EnrolledPerson
@@ -295,7 +295,7 @@ def test_a_request_refused_for_its_files_is_shown_by_its_title(
 @pytest.fixture
 def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pages:
     """The workspace of the page's tests, with its people and accounts."""
-    monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
+    monkeypatch.setattr(flows.people.accounts, "HASHER", QUICK)
     return make_pages(tmp_path / "pages")
 
 
@@ -547,7 +547,7 @@ def test_explanation_and_reassessment_on_the_page_are_those_of_the_commands(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a release that the gate has really made: the explanation is shown, and the re-assessment is in the ledger."""
-    monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
+    monkeypatch.setattr(flows.people.accounts, "HASHER", QUICK)
     with brief_reports():
         made = world.run(in_process)
     record = made.records[0]

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from flows.cases import ReleaseAction
-from flows.engine import EmbeddedServer, prefect_server
-from flows.gate import run_release
-from flows.identity import code_fact
+from flows.gate.release import run_release
+from flows.pipeline.engine import EmbeddedServer, prefect_server
 from flows.pipeline.sequence import in_process
+from flows.queue.requests import Queue, RequestState
+from flows.releases.cases import ReleaseAction
+from flows.releases.program import code_fact
 from flows.service.config import VARIABLE, Service, service_of
 from flows.service.deployments import is_served, register
 from flows.service.intake import Arrival, receive
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
-from flows.service.queue import Queue, RequestState
 from flows.service.worker import decide
 from tasks.core.errors import WorkspaceError
 from tests.support.acting import cast_vote
@@ -161,7 +161,7 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
     queue = Queue(world.workspace)
     with brief_reports(), monkeypatch.context() as dying:
         # The run dies when all is in the ledger, and before bundle and queue say so.
-        dying.setattr("flows.publishing.publish", ending)
+        dying.setattr("flows.gate.publishing.publish", ending)
         with pytest.raises(KeyboardInterrupt):
             run_release(
                 queue.document(entry.request_sha256),

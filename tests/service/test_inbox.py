@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from flows.ledger import open_ledger
+from flows.queue.requests import Queue, RequestState
 from flows.service.config import Service, service_of
 from flows.service.intake import InboxWatcher, receive
-from flows.service.queue import Queue, RequestState
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import WorkspaceError
 from tasks.core.people import login_of
 from tasks.ledger.entry import Event

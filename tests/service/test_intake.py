@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from flows.enrolment import first_enrolment
-from flows.identity import code_fact, read_inputs, release_id
-from flows.ledger import open_ledger
+from flows.library.enrolment import first_enrolment
+from flows.queue.requests import Queue, QueuedRequest, RequestState
+from flows.releases.identity import release_id
+from flows.releases.program import code_fact
 from flows.service.config import service_of
 from flows.service.intake import Arrival, Received, check_inputs, receive, record_end
-from flows.service.queue import Queue, QueuedRequest, RequestState
-from flows.workspace import open_workspace
+from flows.workspace.folders import open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.people import WorkflowRole, other_hands
 from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Event
+from tasks.request.inputs import read_inputs
 from tasks.request.load import load_request
 from tests.support.world import ID_MARK, NOW, World
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.actor import utc_now
-from flows.audit import month_before
-from flows.workspace import open_workspace
+from flows.actions.audit import month_before
+from flows.workspace.actor import utc_now
+from flows.workspace.folders import open_workspace
 from tasks.core.people import WorkflowRole
 from tests.support.enrolled import enrol_people
 from tests.support.serving import Serving

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from flows.cases import ReleaseAction
-from flows.enrolment import enrol
-from flows.ledger import open_ledger
-from flows.overruling import revoke
-from flows.policies import PolicyShelf
+from flows.actions.overruling import revoke
+from flows.library.enrolment import enrol
+from flows.library.policies import PolicyShelf
+from flows.queue.requests import QueuedRequest
+from flows.releases.cases import ReleaseAction
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.messages import Subject, link, message, reminder_due
 from flows.service.notifications import Notifier
-from flows.service.queue import QueuedRequest
 from flows.service.worker import decide
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import StageFailed
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory, EnrolledPerson

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.notifications import Notifier, news_of, notify, prefect_event
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.service.settings import REMINDERS, NewsKind, Notification

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine import is_healthy
+from flows.pipeline.engine import is_healthy
 from flows.service.config import VARIABLE, Service, of_environment, service_of
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded, external_address
 from flows.service.serve import serve
@@ -143,7 +143,7 @@ def test_a_runner_that_always_dies_after_an_outage_is_given_up(service: Service)
 
 
 def test_a_workspace_has_one_service(service: Service) -> None:
-    from flows.locking import alone
+    from flows.workspace.locking import alone
 
     held, ended = threading.Event(), threading.Event()
 

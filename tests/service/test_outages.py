@@ -19,14 +19,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.engine import is_healthy, start_from_template
-from flows.ledger import VARIABLE, open_ledger
+from flows.pipeline.engine import is_healthy, start_from_template
+from flows.queue.requests import Queue, QueuedRequest, RequestState
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.monitoring import Pulse, health
 from flows.service.outages import PREFECT, OutageWatch, answers, waiting
-from flows.service.queue import Queue, QueuedRequest, RequestState
 from flows.service.worker import decide
+from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.core.errors import Outage, StageFailed
 from tasks.ledger.entry import Event
 from tasks.service.settings import ServiceSettings
@@ -267,7 +267,7 @@ class TestRealServers:
 
             with monkeypatch.context() as patch, brief_reports():
                 patch.setattr("tasks.microdata.workers.check_cluster", lambda _: None)
-                patch.setattr("flows.gate.step", dying)
+                patch.setattr("flows.gate.release.step", dying)
                 entry = decide(service, entry, engine, clock=clock)
         assert (entry.state, entry.lost, entry.waits_for) == (RequestState.ACCEPTED, 0, DASK)
         entry = decide(service, entry, engine, clock=clock)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from flows.workspace import open_workspace
+from flows.workspace.folders import open_workspace
 from tests.support.postgres import binaries, running_server
 from tests.support.serving import AUTHORIZATION, Serving
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from flows.ledger import open_ledger
-from flows.service.queue import Queue
+from flows.queue.requests import Queue
+from flows.workspace.ledger import open_ledger
 from tasks.ledger.entry import Event
 from tests.support.browser import launched
 from tests.support.serving import AUTHORIZATION, Serving

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from flows.engine import prefect_server
-from flows.ledger import open_ledger
+from flows.pipeline.engine import prefect_server
+from flows.queue.requests import Queue, QueuedRequest, RequestState, run_name
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
-from flows.service.queue import Queue, QueuedRequest, RequestState, run_name
 from flows.service.reconciler import RELEASE_FLOW, Reconciler
+from flows.workspace.ledger import open_ledger
 from tasks.ledger.entry import Event
 from tests.support.world import NOW, World
 

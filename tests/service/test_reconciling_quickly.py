@@ -10,9 +10,9 @@ import pytest
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Cancelling, Completed, Running, Scheduled
 
+from flows.queue.requests import Queue, QueuedRequest, RequestState
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
-from flows.service.queue import Queue, QueuedRequest, RequestState
 from flows.service.reconciler import Reconciler
 from tasks.service.settings import ServiceSettings
 from tests.support.world import NOW, World

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.ledger import open_ledger
-from flows.reassessing import reassess_all
+from flows.reassessment.reassessing import reassess_all
 from flows.service.config import service_of
 from flows.service.deployments import todays_terms
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import RequestError
 from tasks.ledger.entry import Event
 

@@ -15,12 +15,12 @@ from urllib.parse import quote
 
 import pytest
 
-from flows.accounts import Accounts, Duty
-from flows.actor import utc_now
-from flows.cases import ReleaseAction
-from flows.ledger import VARIABLE, open_ledger
-from flows.service.queue import Queue
-from flows.workspace import open_workspace
+from flows.people.accounts import Accounts, Duty
+from flows.queue.requests import Queue
+from flows.releases.cases import ReleaseAction
+from flows.workspace.actor import utc_now
+from flows.workspace.folders import open_workspace
+from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.ledger.entry import Entry, Event
 from tests.support.acting import cast_vote
 from tests.support.pages import holder

@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from flows.accounts import Accounts, Duty
-from flows.actor import actor
-from flows.drafting import drafted
-from flows.ledger import open_ledger
-from flows.workspace import open_workspace
+from flows.actions.drafting import drafted
+from flows.people.accounts import Accounts, Duty
+from flows.workspace.actor import actor
+from flows.workspace.folders import open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.ledger.enrolment import Directory
 from tests.support.enrolled import enrol_for
 from tests.support.serving import Serving

@@ -2,9 +2,9 @@
 
 import pytest
 
-from flows.policies import PolicyShelf
+from flows.library.policies import PolicyShelf
+from flows.queue.requests import RequestState
 from flows.service.config import Service, service_of
-from flows.service.queue import RequestState
 from flows.service.studio_runs import QueuedRuns
 from flows.studio.project import Project
 from tests.support.world import World

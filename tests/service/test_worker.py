@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.audit import month_before
-from flows.ledger import open_ledger
+from flows.actions.audit import month_before
+from flows.queue.requests import Queue, QueuedRequest, RequestState
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
-from flows.service.queue import Queue, QueuedRequest, RequestState
 from flows.service.worker import decide, expire_all, follow_reviews
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import (
     BadInput,
     Outage,

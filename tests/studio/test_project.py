@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.drafting import drafted
+from flows.actions.drafting import drafted
 from flows.studio.columns import attributes_of
 from flows.studio.project import Project, described, filled, plain_name
 from tasks.core.errors import BadInput, RequestError

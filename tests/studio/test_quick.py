@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.drafting import drafted
+from flows.actions.drafting import drafted
 from flows.studio.project import Project, ReadRequest
 from flows.studio.quick import LevelGroups, Quick, changed, possible_designs
 from tasks.assessments.registry import IDENTITY

@@ -12,7 +12,7 @@ import pytest
 
 from flows.studio.run_process import main
 from flows.studio.runs import PROGRESS, LocalRuns, read_state
-from flows.workspace import open_workspace
+from flows.workspace.folders import open_workspace
 from tasks.core.errors import WorkspaceError
 from tests.support.studio import project_at, small_file
 from tests.support.world import ROOT
@@ -51,9 +51,9 @@ def test_a_run_ends_with_the_studio(tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_text(small_file())
     starting = (
         "import sys, time; from pathlib import Path\n"
-        "from flows.drafting import drafted\n"
+        "from flows.actions.drafting import drafted\n"
         "from flows.studio.runs import LocalRuns\n"
-        "from flows.workspace import open_workspace\n"
+        "from flows.workspace.folders import open_workspace\n"
         "from tests.support.studio import answered, project_at\n"
         "folder = Path(sys.argv[1])\n"
         "drafted([folder / 'visits.csv'], folder)\n"

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Literal
 
-import flows.overruling
-import flows.reviewing
-from flows.actor import acting_as
-from flows.cases import ReleaseAction
+import flows.actions.overruling
+import flows.actions.reviewing
+from flows.releases.cases import ReleaseAction
+from flows.workspace.actor import acting_as
 from tests.support.enrolled import person_id
 
 
@@ -33,16 +33,16 @@ def by_arguments(arguments: Sequence[str]) -> Iterator[None]:
 def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Any:
     """A vote at the reviewer's login."""
     with at_own_login(action.by):
-        return flows.reviewing.cast_vote(action, vote)
+        return flows.actions.reviewing.cast_vote(action, vote)
 
 
 def override_gates(action: ReleaseAction, gates: Collection[str]) -> Any:
     """An override of gates at the officer's login."""
     with at_own_login(action.by):
-        return flows.overruling.override_gates(action, gates)
+        return flows.actions.overruling.override_gates(action, gates)
 
 
 def reopen(action: ReleaseAction) -> Any:
     """An override of reviewers at the officer's login."""
     with at_own_login(action.by):
-        return flows.overruling.reopen(action)
+        return flows.actions.overruling.reopen(action)

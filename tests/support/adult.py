@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.payoffs import InformationLoss, Payoffs, information_loss_weights
+from tasks.generalization.game.problem import Problem
+from tasks.generalization.game.safe_harbor import safe_harbor_axis
+from tasks.generalization.game.zip3 import zip_table
 from tasks.generalization.generalize import generalize
-from tasks.generalization.problem import Problem
-from tasks.generalization.safe_harbor import safe_harbor_axis
-from tasks.generalization.zip3 import zip_table
 from tasks.microdata.build import read_arx
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import distinct_tuples, encode

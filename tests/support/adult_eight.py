@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.safe_harbor import safe_harbor_axis
-from tasks.generalization.zip3 import zip_table
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.safe_harbor import safe_harbor_axis
+from tasks.generalization.game.zip3 import zip_table
 from tasks.microdata.build import read_arx
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
 from tasks.microdata.read import read_population

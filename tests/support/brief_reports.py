@@ -17,8 +17,8 @@ import pytest
 import reports.certificate
 import reports.determination
 import reports.pdf
-from reports.document import Document, Section
-from reports.record_view import RecordView
+from reports.model.document import Document, Section
+from reports.model.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from reports.sections.overview import decision
 from reports.sections.summary import about

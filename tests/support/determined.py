@@ -8,10 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from flows.cases import ReleaseAction
-from flows.determination import SignedDetermination, sign_determination
-from flows.ledger import open_ledger
-from flows.workspace import Workspace, open_workspace
+from flows.actions.determination import SignedDetermination, sign_determination
+from flows.releases.cases import ReleaseAction
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
 from reports.pdf import Attachment, write_pdf
 from tasks.core.canonical import canonical_json
 from tasks.decision import bodies

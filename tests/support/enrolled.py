@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from flows.actor import Clock, acting_as, utc_now
-from flows.enrolment import (
+from flows.library.enrolment import (
     Enrollable,
     enrol,
     first_enrolment,
@@ -15,9 +14,10 @@ from flows.enrolment import (
     sample_item,
     tables_of,
 )
-from flows.ledger import open_ledger
-from flows.policies import PolicyShelf
-from flows.workspace import Workspace, open_workspace
+from flows.library.policies import PolicyShelf
+from flows.workspace.actor import Clock, acting_as, utc_now
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import PopulationError, ReleasegateError
 from tasks.core.files import file_sha256
 from tasks.core.people import WorkflowRole, person_key

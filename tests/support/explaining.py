@@ -12,10 +12,10 @@ from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.record import GateResult
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.demands import demands_of
-from tasks.generalization.safe_harbor import safe_harbor_axis
-from tasks.generalization.zip3 import zip_table
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.demands import demands_of
+from tasks.generalization.game.safe_harbor import safe_harbor_axis
+from tasks.generalization.game.zip3 import zip_table
 from tasks.microdata.coded import CodedColumn, Prepared
 from tasks.request.model import ReleaseRequest, SafeHarborRule
 from tests.support.worlds import People, Rows, World, count_tuples

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.generalization.game import Follower, Payoffs
-from tasks.generalization.sequential_follower import Belief, SequentialFollower
-from tasks.generalization.shared_follower import SharedFollower
+from tasks.generalization.game.payoffs import Follower, Payoffs
+from tasks.generalization.game.sequential_follower import Belief, SequentialFollower
+from tasks.generalization.game.shared_follower import SharedFollower
 from tests.support.worlds import World, stakes, worlds
 
 

@@ -28,7 +28,8 @@ _FORKING = """
 import json, os, select, sys, tempfile, threading
 from multiprocessing import forkserver
 
-import flows.cli.app, flows.gate, flows.pipeline.work, flows.pipeline.sequence, flows.reviewing, great_expectations
+import flows.cli.app, flows.gate.release, flows.pipeline.work, flows.pipeline.sequence, flows.actions.reviewing
+import great_expectations
 import reports.certificate, reports.determination, reports.validation_page
 import prefect, prefect.context, prefect.events.worker
 from tests.support.acting import by_arguments

@@ -5,9 +5,9 @@ from math import ceil
 
 import numpy as np
 
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.safe_harbor import SafeHarborAxis
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import Method
 from tests.support import slow

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage.generalized_files import AxisGroups, axis_groups
-from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.assessments.linkage.problem.generalized_files import AxisGroups, axis_groups
+from tasks.generalization.game.safe_harbor import SafeHarborAxis
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tests.support.worlds import World, worlds
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tasks.assessments.linkage.files import Files, files_to_link
+from tasks.assessments.linkage.problem.files import Files, files_to_link
 from tests.support.blocks import masked_in_blocks
 from tests.support.casc_tables import casc_table
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from flows.gate import Outcome
+from flows.gate.outcome import Outcome
 from tasks.decision.record import DecisionRecord
 from tests.support.world import World
 

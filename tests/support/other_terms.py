@@ -8,7 +8,7 @@ from tasks.assessments.identity.assessment import under_other_terms
 from tasks.assessments.identity.score import Score
 from tasks.assessments.identity.uncertain.verdict import gate_figures
 from tasks.candidate.candidate import Candidate
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.request.model import Recipient, ReleaseRequest
 from tests.support.explaining import prepared
 

@@ -21,13 +21,13 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 
-from flows.accounts import Accounts, Duty
-from flows.cases import pending_key
-from flows.kept_request import keep_request
-from flows.ledger import open_ledger
-from flows.signing import create_key
+from flows.people.accounts import Accounts, Duty
+from flows.people.signing import create_key
+from flows.releases.cases import pending_key
 from flows.web.app import create_app
-from flows.workspace import Workspace, open_workspace
+from flows.workspace.folders import Workspace, open_workspace
+from flows.workspace.kept_request import keep_request
+from flows.workspace.ledger import open_ledger
 from tasks.core.canonical import canonical_json
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies

@@ -12,7 +12,13 @@ from typing import Any
 from unittest.mock import patch
 
 _SERVER = forkserver.ForkServer()
-_USED = "flows.ledger", "flows.locking", "pytest", "tasks.delivery.encryption", "tasks.delivery.verification"
+_USED = (
+    "flows.workspace.ledger",
+    "flows.workspace.locking",
+    "pytest",
+    "tasks.delivery.encryption",
+    "tasks.delivery.verification",
+)
 _DIALOGUES = "pandas", "pyarrow.csv", "tasks.draft.document", "typer"
 _SERVER.set_forkserver_preload([*_USED, *_DIALOGUES, "tests.support.ledgers", "tests.support.records"])
 

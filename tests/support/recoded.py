@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tasks.decoys.linked_release import LinkedRelease
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples

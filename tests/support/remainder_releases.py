@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 from tasks.decoys.linked_release import LinkedRelease
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.game import Follower, Payoffs
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.payoffs import Follower, Payoffs
 from tasks.generalization.generalize import generalize
 from tasks.request.model import Method
 from tests.support import adult, decoy_grid

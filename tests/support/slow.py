@@ -10,7 +10,7 @@ from math import inf, isfinite, log
 
 import numpy as np
 
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.payoffs import Payoffs
 from tests.support.worlds import People, World
 
 Cell = tuple[frozenset[str], ...]

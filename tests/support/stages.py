@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tasks.assessments.assessment import Finding
 from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.utility.assessment import UtilityAssessment
 from tasks.assessments.utility.facts import UtilityFact
+from tasks.candidate.assessment import Finding
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from flows.policies import PolicyShelf
+from flows.library.policies import PolicyShelf
 from flows.studio.columns import FileColumn
 from flows.studio.project import Project
 from flows.web.local import local_app

@@ -5,7 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
-from reports.charts import Chart
+from reports.model.charts import Chart
 
 _HIDDEN = re.compile(r"<(style|script|head)\b.*?</\1>", re.DOTALL)
 

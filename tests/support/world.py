@@ -23,9 +23,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from flows.actor import Clock, utc_now
-from flows.gate import Outcome, run_release
-from flows.workspace import Workspace
+from flows.gate.outcome import Outcome
+from flows.gate.release import run_release
+from flows.workspace.actor import Clock, utc_now
+from flows.workspace.folders import Workspace
 from tests.support.enrolled import enrol_before, enrol_for
 
 ROOT = Path(__file__).parents[2]

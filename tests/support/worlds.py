@@ -11,8 +11,8 @@ from itertools import pairwise, product
 import numpy as np
 from hypothesis import strategies as st
 
-from tasks.generalization.game import Follower, InformationLoss, Payoffs
-from tasks.generalization.problem import Problem
+from tasks.generalization.game.payoffs import Follower, InformationLoss, Payoffs
+from tasks.generalization.game.problem import Problem
 from tasks.microdata.cube import DenseCube, SparseCube, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import Tuples, distinct_tuples

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from flows.accounts import Accounts, Duty
+from flows.people.accounts import Accounts, Duty
 from flows.web.releases import FormName
 from tests.support.pages import PASSWORD, WAITING, Pages, Visitor, holder
 

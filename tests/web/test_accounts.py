@@ -10,11 +10,11 @@ import pytest
 from argon2 import PasswordHasher
 from typer.testing import CliRunner
 
-import flows.accounts
 import flows.cli.account
-from flows.accounts import HASHER, Accounts, Duty
+import flows.people.accounts
 from flows.cli.app import app
-from flows.workspace import Workspace, open_workspace
+from flows.people.accounts import HASHER, Accounts, Duty
+from flows.workspace.folders import Workspace, open_workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.people import WorkflowRole
 from tests.support.enrolled import enrol_people
@@ -42,7 +42,7 @@ def accounts(workspace: Workspace) -> Accounts:
 def test_a_password_is_kept_as_an_argon2id_hash_in_a_private_file(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flows.accounts, "HASHER", HASHER)
+    monkeypatch.setattr(flows.people.accounts, "HASHER", HASHER)
     accounts = Accounts(workspace)
     accounts.add("Okafor", holder("Mary Okafor", Duty.REVIEWER), [Duty.REVIEWER], WORDS)
     path = workspace.private / "accounts.json"
@@ -75,7 +75,7 @@ def test_it_takes_the_same_work_whether_or_not_there_is_an_account(
             tried.append(str(hash).rsplit("$", 2)[0])
             return super().verify(hash, password)
 
-    monkeypatch.setattr(flows.accounts, "HASHER", Counting(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr(flows.people.accounts, "HASHER", Counting(time_cost=1, memory_cost=8, parallelism=1))
     accounts.add("proxied", holder("Lise Sand", Duty.REVIEWER), [Duty.REVIEWER], None)
     for login in ("okafor", "nobody", "proxied"):
         assert accounts.check(login, OTHERS) is None
@@ -93,7 +93,7 @@ def test_a_weaker_hash_is_made_anew_at_sign_in(
 ) -> None:
     path = workspace.private / "accounts.json"
     assert "$m=8,t=1,p=1$" in path.read_text()
-    monkeypatch.setattr(flows.accounts, "HASHER", PasswordHasher(time_cost=2, memory_cost=16, parallelism=1))
+    monkeypatch.setattr(flows.people.accounts, "HASHER", PasswordHasher(time_cost=2, memory_cost=16, parallelism=1))
     assert accounts.check("okafor", OTHERS) is None
     assert "$m=8,t=1,p=1$" in path.read_text()
     assert accounts.check("okafor", WORDS) is not None

@@ -10,11 +10,11 @@ from axe_playwright_python.sync_playwright import Axe
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-from flows.actor import acting_as
-from flows.enrolment import enrol
-from flows.library_texts import LibraryText
-from flows.tokens import RequestTokens
+from flows.library.enrolment import enrol
+from flows.library.texts import LibraryText
+from flows.people.tokens import RequestTokens
 from flows.web.provider import SECRET
+from flows.workspace.actor import acting_as
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import EnrolledPerson, EnrolledPopulation
 from tasks.request.model import Policy

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from flows.actor import acting_as
-from flows.enrolment import end_enrolment
-from flows.ledger import open_ledger
-from flows.reviewing import overview
+from flows.actions.reviewing import overview
+from flows.library.enrolment import end_enrolment
 from flows.web.jobs import Job, JobKind
+from flows.workspace.actor import acting_as
+from flows.workspace.ledger import open_ledger
 from tasks.core.people import WorkflowRole
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import GateResult

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from flows.ledger import open_ledger
+from flows.workspace.ledger import open_ledger
 from tasks.core.canonical import canonical_json
 from tasks.ledger.entry import Event
 from tasks.reassessment.record import TodaysVerdict

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-import flows.accounts
-from flows.ledger import open_ledger
+import flows.people.accounts
 from flows.service.board import QueuedRequests
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive
 from flows.web.app import create_app
+from flows.workspace.ledger import open_ledger
 from tasks.core.canonical import canonical_json
 from tasks.ledger.entry import Event
 from tasks.reassessment.record import TodaysVerdict
@@ -38,7 +38,7 @@ def browser() -> Iterator[Any]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A page with a request in the queue, and a released copy that would be blocked today."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.accounts, "HASHER", QUICK)
+        patch.setattr(flows.people.accounts, "HASHER", QUICK)
         folder = tmp_path_factory.mktemp("board")
         pages, world = make_pages(folder / "workspace"), make_world(folder / "world")
         service = service_of(pages.workspace.root, (world.folder,))

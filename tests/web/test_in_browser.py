@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import flows.accounts
+import flows.people.accounts
 from tasks.ledger.entry import Event
 from tests.support.browser import launched, served
 from tests.support.pages import BLOCKED, FIRST, PASSPHRASE, PASSWORD, QUICK, WAITING, Pages, make_pages
@@ -41,7 +41,7 @@ def address(pages: Pages) -> Iterator[str]:
 def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a page for tests that change nothing: it draws each figure once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.accounts, "HASHER", QUICK)
+        patch.setattr(flows.people.accounts, "HASHER", QUICK)
         with served(make_pages(tmp_path_factory.mktemp("unchanged") / "workspace").app()) as found:
             yield found
 

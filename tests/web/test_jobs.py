@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.locking import held
 from flows.web.jobs import RESULT, STEPS, Job, JobKind, Jobs, JobTerms
-from flows.workspace import open_workspace
+from flows.workspace.folders import open_workspace
+from flows.workspace.locking import held
 from tasks.core.errors import WorkspaceError
 from tests.support.pages import WAITING, Pages
 

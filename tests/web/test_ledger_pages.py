@@ -10,10 +10,10 @@ from typing import Any
 import pikepdf
 import pytest
 
-from flows.audit import JSON, as_data, audit_of
-from flows.ledger import open_ledger
+from flows.actions.audit import JSON, as_data, audit_of
 from flows.web import ledger_pages
 from flows.web.ledger_pages import entry_view
+from flows.workspace.ledger import open_ledger
 from tasks.ledger.entry import Event
 from tests.support.pages import BLOCKED, DECOY_WORDS, EARLIER, NOW, OFFICER, STEWARD, WAITING, Pages
 

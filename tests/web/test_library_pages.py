@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flows.actor import acting_as
 from flows.cli.app import app
-from flows.enrolment import enrol
-from flows.ledger import open_ledger
-from flows.library import Library, compared
-from flows.library_texts import LibraryText, checked_text
-from flows.policies import policy_file
+from flows.library.catalogue import Library, compared
+from flows.library.enrolment import enrol
+from flows.library.policies import policy_file
+from flows.library.texts import LibraryText, checked_text
+from flows.workspace.actor import acting_as
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
@@ -186,7 +186,7 @@ def test_an_officer_with_a_key_signs_enrolments_and_their_end(pages: Pages) -> N
 
 
 def test_the_commands_enrol_list_and_print_texts(pages: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.enrolment.actor", lambda: "officer")
+    monkeypatch.setattr("flows.library.enrolment.actor", lambda: "officer")
     place = ["--workspace", str(pages.workspace.root)]
     tree, template = tmp_path / "zip.csv", tmp_path / "visits.yaml"
     tree.write_bytes(TREE)

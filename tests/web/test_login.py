@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.accounts import Accounts, Duty
+from flows.people.accounts import Accounts, Duty
 from flows.web.site import Limiter, RateLimits
 from tests.support.pages import PASSWORD, STEWARD, Pages, Visitor, hidden, holder
 

@@ -12,12 +12,12 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-from flows.accounts import Accounts, Duty
-from flows.actor import acting_as
-from flows.enrolment import enrol
-from flows.second_factor import address_of, step_of, text_of
-from flows.signing import make_key
-from flows.tokens import RequestTokens
+from flows.library.enrolment import enrol
+from flows.people.accounts import Accounts, Duty
+from flows.people.second_factor import address_of, step_of, text_of
+from flows.people.signing import make_key
+from flows.people.tokens import RequestTokens
+from flows.workspace.actor import acting_as
 from tasks.core.errors import BadInput
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import EnrolledPerson

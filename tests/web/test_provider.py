@@ -13,11 +13,11 @@ from joserfc.jwk import ECKey
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
-from flows.accounts import Accounts, Duty
-from flows.actor import acting_as
-from flows.enrolment import enrol
+from flows.library.enrolment import enrol
+from flows.people.accounts import Accounts, Duty
 from flows.web.provider import SECRET, Provider
 from flows.web.site import Limiter, RateLimits
+from flows.workspace.actor import acting_as
 from tasks.core.errors import RequestError
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import EnrolledPerson

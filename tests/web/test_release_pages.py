@@ -13,10 +13,10 @@ import pytest
 from pydantic import BaseModel
 
 import flows.web.evidence
-from flows.accounts import Accounts, Duty
-from flows.ledger import open_ledger
+from flows.people.accounts import Accounts, Duty
+from flows.workspace.ledger import open_ledger
 from reports.determination import charts as figures
-from reports.record_view import RecordView
+from reports.model.record_view import RecordView
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
 from tests.support.pages import (

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
-from flows.accounts import Account, Duty
+from flows.people.accounts import Account, Duty
 from flows.web.sessions import Sessions
 from flows.web.site import Limiter, subscriber
 from tasks.service.settings import PageSettings

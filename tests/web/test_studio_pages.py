@@ -9,15 +9,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.actor import acting_as
-from flows.enrolment import end_enrolment, enrol
-from flows.library_texts import LibraryText
+from flows.library.enrolment import end_enrolment, enrol
+from flows.library.texts import LibraryText
 from flows.studio.desk import Desk
 from flows.studio.runs import LocalRuns
 from flows.studio.studio import Studio
 from flows.web.app import Writing, create_app
 from flows.web.local import local_app
-from flows.workspace import open_workspace
+from flows.workspace.actor import acting_as
+from flows.workspace.folders import open_workspace
 from tasks.request.edit import edited
 from tests.support.pages import OFFICER, Pages, Visitor
 from tests.support.studio import ANSWERS, StudioVisitor, small_file, words

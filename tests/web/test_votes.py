@@ -9,12 +9,12 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from flows.accounts import Accounts, Duty
-from flows.actor import acting_as
-from flows.cases import ReleaseAction
-from flows.ledger import open_ledger
-from flows.reviewing import cast_vote, overview
-from flows.signing import PASSPHRASE as VARIABLE
+from flows.actions.reviewing import cast_vote, overview
+from flows.people.accounts import Accounts, Duty
+from flows.people.signing import PASSPHRASE as VARIABLE
+from flows.releases.cases import ReleaseAction
+from flows.workspace.actor import acting_as
+from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies

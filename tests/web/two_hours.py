@@ -22,11 +22,11 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from PIL import Image
 
-from flows.accounts import Accounts, Duty
-from flows.actor import utc_now
-from flows.ledger import open_ledger
-from flows.signing import create_key
-from flows.workspace import open_workspace
+from flows.people.accounts import Accounts, Duty
+from flows.people.signing import create_key
+from flows.workspace.actor import utc_now
+from flows.workspace.folders import open_workspace
+from flows.workspace.ledger import open_ledger
 from tasks.core.people import WorkflowRole
 from tasks.ledger.entry import Event
 from tests.support.brief_reports import brief_reports

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.class_values import Bools, Floats
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.value_counts import ValueCounts, any_of, judged_columns, value_counts
-from tasks.generalization.transparency import cell_numbers
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.microdata.coded import certain_columns
 from tasks.request.model import Measure, ReleaseRequest, ValueType
 

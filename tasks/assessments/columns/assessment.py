@@ -6,12 +6,12 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.columns.dependence import Codes, entropy
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.columns.numbers import Numbers, numbers_of
 from tasks.assessments.columns.places import ColumnTable, distinct_share, places
 from tasks.assessments.columns.whole_row import whole_row_figures
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import CodedColumn, Events, Prepared

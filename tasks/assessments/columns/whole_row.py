@@ -26,7 +26,7 @@ from tasks.assessments.sequential.assessment import judged_belief
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import worst
 from tasks.candidate.groups import densest, groups
-from tasks.generalization.transparency import cell_numbers
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.microdata.coded import coded_rows, value_weights
 from tasks.request.model import Measure
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.combined.disclosure import MeanContributions, contributions, known_sets, mean_contributions
 from tasks.assessments.combined.expected import counted_names, expected_disclosure, highest_expected
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
 from tasks.assessments.combined.known_sets import Floats, KnownSet
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.fact import Bin
-from tasks.generalization.count_index import Generalization
+from tasks.generalization.game.count_index import Generalization
 from tasks.microdata.coded import (
     Prepared,
     coded_rows,

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.attribute.assessment import class_table
 from tasks.assessments.dates.calendar import offset_knowledge
 from tasks.assessments.dates.facts import STAGE, DatesFact, FoundFact, OffsetFact
 from tasks.assessments.dates.histories import Histories
 from tasks.assessments.dates.matching import Matches, matches_of_all, matches_of_known
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.dates.offsets import Days

@@ -11,21 +11,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.attribute.assessment import class_table, informed_presence
 from tasks.assessments.events.disclosed import disclosed_events
 from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.identity.score import risk_figures
 from tasks.assessments.sequential.assessment import gate_figures, judged_belief
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.class_values import Disclosed, Floats, OrderedValues, Ranks
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import groups
 from tasks.candidate.value_counts import JudgedClasses
 from tasks.core.errors import ParameterError, StageFailed
+from tasks.generalization.game.sequential_follower import SequentialFollower
 from tasks.generalization.known_rows import KnownEvents, event_numbers, known_events
-from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.microdata.coded import CodedColumn, Events, sensitivities
 from tasks.microdata.tables import RowTables
 from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueType

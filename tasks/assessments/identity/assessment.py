@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.identity.facts import FieldFact, RiskFact, UncertaintyFact
+from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.identity.other_terms import frontier, penalties_fact
 from tasks.assessments.identity.sampled import sample_intervals, sampled, sampled_figures
 from tasks.assessments.identity.score import Score, identity_figures, residual_risk, score
 from tasks.assessments.identity.stakes import stakes_fact
+from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals, uncertainty
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.fact import Fact, Interval

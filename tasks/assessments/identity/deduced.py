@@ -6,7 +6,7 @@ attribute is distributed over its people, and not only over all people of the ce
 
 import numpy as np
 
-from tasks.generalization.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.game.count_index import CountIndex, Generalization, matching_people
 from tasks.generalization.kanonymity.classes import Bools, fold
 from tasks.microdata.hierarchy import Codes
 

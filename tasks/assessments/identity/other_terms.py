@@ -26,11 +26,11 @@ from tasks.adversary.planning.deterrence import Term, Trait, term_value, with_te
 from tasks.assessments.identity.facts import FrontierFact, FrontierPoint, PenaltiesFact, PenaltyPoint
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.game import Floats, Follower
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.payoffs import Floats, Follower
+from tasks.generalization.game.sequential_follower import SequentialFollower
 from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.setting import follower_of, own_follower, payoffs_of, planning_follower, weights_of
 from tasks.request.model import Method, PenaltyGrid, Recipient, ReleaseRequest
 

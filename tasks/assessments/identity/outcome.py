@@ -23,8 +23,8 @@ from tasks.assessments.identity.facts import (
 from tasks.candidate.coalition import Coalition
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Bin
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.game import Floats, Follower
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.payoffs import Floats, Follower
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import generalized_against, own_follower
 from tasks.microdata.tuples import Counts

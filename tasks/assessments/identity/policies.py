@@ -24,9 +24,9 @@ from tasks.assessments.sequential.assessment import beliefs, judged_risks
 from tasks.assessments.sequential.facts import BeliefFact
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.core.errors import BadInput, ParameterError, StageFailed
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.demands import plain_demands
-from tasks.generalization.game import Floats, Follower
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.demands import plain_demands
+from tasks.generalization.game.payoffs import Floats, Follower
 from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import follower_of, own_follower, weights_of

@@ -20,8 +20,8 @@ from tasks.assessments.singling_out.population_uniqueness import ClassSizes, uni
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.fact import Interval
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure
 

@@ -30,16 +30,16 @@ from tasks.candidate.coalition import Coalition, coalitions_of, own_cells, worst
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import of_copy
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.demands import demanded, in_words
-from tasks.generalization.game import Floats, Follower
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.demands import demanded, in_words
+from tasks.generalization.game.payoffs import Floats, Follower
+from tasks.generalization.game.sequential_follower import Belief
+from tasks.generalization.game.transparency import cell_numbers
+from tasks.generalization.game.zip3 import zip_table
 from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.sequential_follower import Belief
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.generalization.suppression import check_copy, class_sizes
-from tasks.generalization.transparency import cell_numbers
-from tasks.generalization.zip3 import zip_table
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 from tasks.request.dates import dates_in_words

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from tasks.assessments.identity.facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
 from tasks.assessments.identity.other_terms import six_digits
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.exact import Rule
-from tasks.generalization.game import Floats, InformationLoss, Payoffs
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.payoffs import Floats, InformationLoss, Payoffs
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.means import FixedFile, GameMeans, StakesPoints, around, fixed_file, joined
 from tasks.generalization.sensitivity.staircase import staircases
 from tasks.generalization.sensitivity.sweep import sweep, sweep_partition

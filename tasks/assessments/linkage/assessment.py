@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.linkage.attempts import Attacks, all_made, sample_of
 from tasks.assessments.linkage.facts import (
     NUMBERS_ALONE,
@@ -16,7 +15,6 @@ from tasks.assessments.linkage.facts import (
     strongest,
 )
 from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
-from tasks.assessments.linkage.generalized_files import generalized_files
 from tasks.assessments.linkage.holdings import (
     Holdings,
     holdings_of,
@@ -25,11 +23,13 @@ from tasks.assessments.linkage.holdings import (
     linkable_release,
 )
 from tasks.assessments.linkage.learned import learned_attacks
+from tasks.assessments.linkage.problem.generalized_files import generalized_files
 from tasks.assessments.linkage.weaker import weaker_intruders
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
-from tasks.generalization.count_index import Generalization
+from tasks.generalization.game.count_index import Generalization
 from tasks.generalization.generalize import generalize, overlapping
 from tasks.generalization.methods.registry import compared_with
 from tasks.microdata.tuples import Counts

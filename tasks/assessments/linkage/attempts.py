@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 
 from tasks.assessments.linkage.facts import AttackFact, Knows, UntriedAttack, link_figure
-from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import Positions, distance_linkage
 from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
-from tasks.assessments.linkage.generalized_files import GeneralizedFiles, generalized_files, people_matching
 from tasks.assessments.linkage.holdings import Holdings
 from tasks.assessments.linkage.informed import InformedView
 from tasks.assessments.linkage.mixed import mixed_linkage
 from tasks.assessments.linkage.probabilistic import probabilistic_linkage
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.files import Positions, distance_linkage
+from tasks.assessments.linkage.problem.generalized_files import GeneralizedFiles, generalized_files, people_matching
 from tasks.core.errors import ParameterError
 from tasks.microdata.tuples import Counts
 

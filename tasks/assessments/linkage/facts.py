@@ -10,7 +10,7 @@ from tasks.core.wilson import CONFIDENCE, wilson
 from tasks.request.model import Measure
 
 if TYPE_CHECKING:  # records are read without numpy
-    from tasks.assessments.linkage.figure import Linkage
+    from tasks.assessments.linkage.problem.figure import Linkage
 
 Knows = Literal["uninformed", "informed"]
 """Whether the intruder knows rule, masking and parameters, or only the released file."""

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from tasks.assessments.linkage.facts import link_figure
-from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import Files, Positions
 from tasks.assessments.linkage.holdings import Holdings
 from tasks.assessments.linkage.learning.comparisons import Components, scaled_components
 from tasks.assessments.linkage.learning.family import MATRICES, Kind
 from tasks.assessments.linkage.learning.learn import Certificate, learn
 from tasks.assessments.linkage.mixed import components
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.files import Files, Positions
 from tasks.core.errors import ParameterError
 
 LEARNED_FROM = 200

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Cheapest, Positions, places, tie_limit
-from tasks.assessments.linkage.generalized_files import GeneralizedFiles, containing_pairs, distance_table
-from tasks.generalization.transparency import cell_numbers
+from tasks.assessments.linkage.problem.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.problem.files import Cheapest, Positions, places, tie_limit
+from tasks.assessments.linkage.problem.generalized_files import GeneralizedFiles, containing_pairs, distance_table
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 

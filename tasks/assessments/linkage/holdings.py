@@ -7,15 +7,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.files import Files, Positions
 from tasks.assessments.linkage.generalized import OwnCells
-from tasks.assessments.linkage.generalized_files import AxisGroups, LinkableRelease, index_groups, leaf_numbers
 from tasks.assessments.linkage.informed import InformedView
 from tasks.assessments.linkage.mixed import AlikeRecords, MixedFiles, alike_records, mixed_files
+from tasks.assessments.linkage.problem.files import Files, Positions
+from tasks.assessments.linkage.problem.generalized_files import AxisGroups, LinkableRelease, index_groups, leaf_numbers
 from tasks.assessments.linkage.within import MaskedPart
 from tasks.candidate.candidate import Candidate
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.kanonymity.classes import fold, fold_columns
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.coded import Prepared, certain_columns, knowable_columns
 from tasks.request.model import NUMERIC, ReleaseRequest, ValueType
 

@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.figure import Floats, Linkage, linkage, together
-from tasks.assessments.linkage.files import Cheapest, DistinctRows, Files, Positions, distinct_rows, places
+from tasks.assessments.linkage.problem.figure import Floats, Linkage, linkage, together
+from tasks.assessments.linkage.problem.files import Cheapest, DistinctRows, Files, Positions, distinct_rows, places
 from tasks.assessments.linkage.within import MaskedPart, PairScore, candidate_pairs, linkage_within
 from tasks.core.errors import ParameterError
 from tasks.generalization.kanonymity.classes import fold

@@ -13,14 +13,14 @@ import numpy as np
 from tasks.assessments.linkage.attempts import Attacks
 from tasks.assessments.linkage.facts import LearnedFact, LinkFigure, link_figure
 from tasks.assessments.linkage.families import FEWEST_LEARNED_FROM, drawn_people, half_of, mixed_components
-from tasks.assessments.linkage.figure import Floats, Linkage
-from tasks.assessments.linkage.files import Files, Positions
 from tasks.assessments.linkage.holdings import Holdings
 from tasks.assessments.linkage.learning.comparisons import Components
 from tasks.assessments.linkage.learning.distance import LearnedDistance
 from tasks.assessments.linkage.learning.family import Kind, features
 from tasks.assessments.linkage.learning.learn import learn
 from tasks.assessments.linkage.mixed import mixed_linkage
+from tasks.assessments.linkage.problem.figure import Floats, Linkage
+from tasks.assessments.linkage.problem.files import Files, Positions
 
 _MOST_CHOQUET = 5
 _MOST_BY_INTEGRAL = 500

@@ -9,9 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import NEAREST, Files, Positions, cheapest_credit, common_scale, distinct_rows
-from tasks.assessments.linkage.generalized_files import AxisGroups, distance_table
+from tasks.assessments.linkage.problem.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.problem.files import (
+    NEAREST,
+    Files,
+    Positions,
+    cheapest_credit,
+    common_scale,
+    distinct_rows,
+)
+from tasks.assessments.linkage.problem.generalized_files import AxisGroups, distance_table
 from tasks.generalization.kanonymity.classes import fold, fold_columns
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts

@@ -14,8 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Cheapest, DistinctRows, Files, Positions, distinct_rows
+from tasks.assessments.linkage.problem.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.problem.files import Cheapest, DistinctRows, Files, Positions, distinct_rows
 from tasks.core.errors import ParameterError
 
 _MOST_PATTERNS = 2**22

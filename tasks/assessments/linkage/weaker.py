@@ -12,10 +12,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from tasks.assessments.linkage.facts import WeakerFact, link_figure
-from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import Files, Positions, common_scale, distance_linkage
 from tasks.assessments.linkage.holdings import Holdings
 from tasks.assessments.linkage.informed import InformedView
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.files import Files, Positions, common_scale, distance_linkage
 from tasks.assessments.linkage.within import MaskedPart
 from tasks.core.errors import ParameterError
 from tasks.request.model import MaskingName

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.figure import Flags, Floats, Linkage, linkage
-from tasks.assessments.linkage.files import (
+from tasks.assessments.linkage.problem.figure import Flags, Floats, Linkage, linkage
+from tasks.assessments.linkage.problem.files import (
     Cheapest,
     Files,
     Positions,

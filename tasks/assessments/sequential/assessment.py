@@ -32,7 +32,6 @@ from tasks.adversary.planning.deterrence import (
     with_term,
 )
 from tasks.adversary.profile import DerivedProfile
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.sequential.by_size import by_people, curve, exhausted_below, sensitivities, thresholds
 from tasks.assessments.sequential.facts import (
     AdversaryFact,
@@ -43,6 +42,7 @@ from tasks.assessments.sequential.facts import (
     PatienceFact,
     SequentialFact,
 )
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import (
@@ -58,7 +58,7 @@ from tasks.candidate.groups import (
 )
 from tasks.core.errors import ParameterError
 from tasks.core.fact import Bin
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.microdata.coded import Prepared
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Recipient, ReleaseRequest

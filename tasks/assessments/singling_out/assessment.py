@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.singling_out.facts import (
     ColumnUniquesFact,
     SingledOutFact,
@@ -23,6 +22,7 @@ from tasks.assessments.singling_out.special_uniques import (
     sets_of,
     special_uniques,
 )
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.generalization.kanonymity.classes import fold

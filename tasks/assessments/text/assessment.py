@@ -1,7 +1,7 @@
 """Released free text: what the scanner may miss, and what remains of it that looks like an identifier."""
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.text.facts import TextFact
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.request.model import Measure, ReleaseRequest

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.utility.analyses import classification_accuracy, cluster_agreement
 from tasks.assessments.utility.associations import outcome_changes
 from tasks.assessments.utility.facts import ClassificationFact, ClusteringFact, MarginalFact, NotMeasured, UtilityFact
@@ -20,6 +19,7 @@ from tasks.assessments.utility.numeric_change import (
     numeric_change,
     total_variation,
 )
+from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.request.model import Measure

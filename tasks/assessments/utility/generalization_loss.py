@@ -1,7 +1,7 @@
 """Information loss of generalization and suppression, by the literature's measures, comparable across tools.
 
 All measures work on distinct tuples with counts. A suppressed record counts as released with every attribute withheld.
-They measure the file, not the game: ``tasks.generalization.game`` has the loss that strategies are chosen by.
+They measure the file, not the game: ``tasks.generalization.game.payoffs`` has the loss that strategies are chosen by.
 
 =======================  =========================================================  ==============================
 measure                  definition, N records                                      source
@@ -36,9 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.utility.facts import AttributeLoss, FileLoss
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Floats
-from tasks.assessments.linkage.files import distance_linkage
 from tasks.assessments.linkage.informed import InformedView
+from tasks.assessments.linkage.problem.figure import Floats
+from tasks.assessments.linkage.problem.files import distance_linkage
 from tasks.assessments.linkage.within import MaskedPart
 from tasks.assessments.utility.facts import CurvePointFact, MaskingCurve
 from tasks.assessments.utility.features import sample

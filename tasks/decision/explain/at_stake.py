@@ -23,9 +23,9 @@ from tasks.assessments.singling_out.assessment import singled_out_records
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
 from tasks.decision.record import GateResult
-from tasks.generalization.count_index import matching_people
+from tasks.generalization.game.count_index import matching_people
+from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.suppression import class_sizes
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.tuples import Counts
 from tasks.request.model import OF_ONE_COPY, Measure
 

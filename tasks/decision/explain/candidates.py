@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tasks.adversary.planning.deterrence import Term
-from tasks.assessments.assessment import Assessment
 from tasks.assessments.columns.assessment import PLACES, column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.columns.places import distinct_share
@@ -40,6 +39,7 @@ from tasks.assessments.registry import (
     UTILITY,
 )
 from tasks.assessments.sequential.assessment import deterrents
+from tasks.candidate.assessment import Assessment
 from tasks.candidate.candidate import Candidate, Redaction
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.errors import ParameterError, StageFailed
@@ -48,8 +48,8 @@ from tasks.decision.explain.estimates import Estimates, is_closed, pooled_key
 from tasks.decision.explain.result import Figures, Judgement, Measured
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import Verdict
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.game import Follower, Payoffs
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.payoffs import Follower, Payoffs
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import follower_of, generalized_against, table_under, weights_of
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns

@@ -23,7 +23,7 @@ from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import NOT_STATED, attribute_path
 from tasks.decision.explain.result import ColumnKept, Cost, Keeping, LevelsChange, Switch, TermChange
 from tasks.decision.explain.trial import Trial
-from tasks.generalization.game import Floats
+from tasks.generalization.game.payoffs import Floats
 from tasks.generalization.methods.registry import METHODS
 from tasks.request.model import BudgetPolicy, DatePeriod, GatesBudget, HierarchySource, Measure, ReleaseRequest, Role
 

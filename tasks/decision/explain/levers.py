@@ -17,7 +17,7 @@ from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, term_value
-from tasks.assessments.measures import MEASURES
+from tasks.candidate.measures import MEASURES
 from tasks.core.errors import RequestError
 from tasks.decision.explain.result import LogOddsChange, NoFlip, TermChange
 from tasks.masking.registry import METHODS

@@ -29,13 +29,13 @@ from tasks.generalization.budget.limits import (
 )
 from tasks.generalization.budget.partitions import Weighed
 from tasks.generalization.constraints.k_map import KMap
+from tasks.generalization.game.problem import Problem, all_attacked, safe_people
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import Bools, Floats, Levels, fold, tally
 from tasks.generalization.kanonymity.costs import AdditiveCost
 from tasks.generalization.kanonymity.judge import judge
 from tasks.generalization.kanonymity.metrics import AxisCost, Metric, Reference
 from tasks.generalization.kanonymity.optimum import minimise
-from tasks.generalization.problem import Problem, all_attacked, safe_people
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tasks.generalization.budget.limits import SLACK, Limit, in_words, not_kept
 from tasks.generalization.budget.relaxation import Answer, Relaxation, least_cost, relax_by
-from tasks.generalization.game import Floats
+from tasks.generalization.game.payoffs import Floats
 from tasks.microdata.tuples import Counts
 
 Places = NDArray[np.intp]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.facts import BudgetOutcome, LimitFact
-from tasks.generalization.game import Floats, Follower
+from tasks.generalization.game.facts import BudgetOutcome, LimitFact
+from tasks.generalization.game.payoffs import Floats, Follower
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import BudgetPolicy

@@ -26,11 +26,11 @@ from tasks.generalization.budget.limits import (
 )
 from tasks.generalization.budget.records import strategies
 from tasks.generalization.budget.relaxation import Answer, relax_by
-from tasks.generalization.exact import Rule
-from tasks.generalization.game import Floats
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.partition import RELEASE, WITHHOLD, Choice, Partition, partition, walk
+from tasks.generalization.game.payoffs import Floats
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.kanonymity.classes import Bools
-from tasks.generalization.partition import RELEASE, WITHHOLD, Choice, Partition, partition, walk
-from tasks.generalization.problem import Problem
 from tasks.microdata.cell_layers import CellLayers, Layer
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy

@@ -28,10 +28,10 @@ from tasks.generalization.budget.limits import (
     usage_of,
     usage_of_suppression,
 )
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import TIE, Floats
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.payoffs import TIE, Floats
+from tasks.generalization.game.problem import Problem, allowed_nodes
 from tasks.generalization.kanonymity.classes import Bools
-from tasks.generalization.problem import Problem, allowed_nodes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples

@@ -15,7 +15,7 @@ import scipy
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import WHERE, Limit, in_words, not_kept
-from tasks.generalization.game import Floats
+from tasks.generalization.game.payoffs import Floats
 
 _FEASIBLE = 1e-9
 _ACTIVE = 1e-10

@@ -25,10 +25,10 @@ from tasks.generalization.budget.limits import (
     within,
 )
 from tasks.generalization.budget.partitions import Weighed, plan_partition
-from tasks.generalization.exact import Rule
-from tasks.generalization.game import Floats
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.payoffs import Floats
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.kanonymity.classes import Ints
-from tasks.generalization.problem import Problem
 from tasks.generalization.remainder.bound import best_cells
 from tasks.generalization.remainder.find import find, find_briefly
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem, remainder_problem

@@ -13,10 +13,10 @@ from itertools import product
 
 import numpy as np
 
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.game import TIE, Floats
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.payoffs import TIE, Floats
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
-from tasks.generalization.problem import Problem
 from tasks.microdata.cube import SparseCube
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples

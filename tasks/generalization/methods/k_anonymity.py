@@ -3,9 +3,9 @@
 import numpy as np
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
-from tasks.generalization.problem import Problem
 from tasks.request.model import Method
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.exact import Rule
-from tasks.generalization.facts import DivisionOutcome
-from tasks.generalization.problem import Problem
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.facts import DivisionOutcome
+from tasks.generalization.game.problem import Problem
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method
 

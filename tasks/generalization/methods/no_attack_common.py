@@ -4,9 +4,9 @@ import numpy as np
 
 from tasks.generalization.budget.full_domain import budgeted_full_domain
 from tasks.generalization.budget.partitions import Weighed
-from tasks.generalization.count_index import CountIndex
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
-from tasks.generalization.problem import Problem
 from tasks.request.model import Method
 
 

@@ -1,12 +1,12 @@
 """The partitions: whole cells of trees are divided by the exact recursion, which counts all of them."""
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.exact import Rule
-from tasks.generalization.facts import DivisionOutcome
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.facts import DivisionOutcome
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
-from tasks.generalization.partition import partition
-from tasks.generalization.problem import Problem
 from tasks.request.model import Method
 
 _BYTES_A_CELL = 40

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.exact import Rule, solve
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.problem import Problem, all_attacked
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
-from tasks.generalization.problem import Problem, all_attacked
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method
 

@@ -4,13 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.exact import Rule
-from tasks.generalization.facts import BoundBy, DivisionOutcome
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.facts import BoundBy, DivisionOutcome
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.partitions import divisible
-from tasks.generalization.partition import partition
-from tasks.generalization.problem import Problem
 from tasks.generalization.remainder.find import find, find_beside_bound, find_briefly
 from tasks.generalization.remainder.prices import priced_bound
 from tasks.generalization.remainder.problem import UNPLACED, remainder_problem

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tasks.generalization.count_index import CountIndex
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.per_record import safe_harbor_floor
-from tasks.generalization.problem import Problem
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.generalization.game.problem import Problem, all_attacked, safe_people
 from tasks.generalization.kanonymity.classes import (
     Bools,
     Floats,
@@ -19,7 +20,6 @@ from tasks.generalization.kanonymity.classes import (
     fold_columns,
     half_of,
 )
-from tasks.generalization.problem import Problem, all_attacked, safe_people
 from tasks.microdata.cube import Lattice, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples

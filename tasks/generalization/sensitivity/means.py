@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.core.errors import ParameterError
-from tasks.generalization.game import EXACT, Floats, Payoffs
+from tasks.generalization.game.payoffs import EXACT, Floats, Payoffs
 from tasks.microdata.tuples import Counts
 
 _DIGITS = 13

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.game import Floats
-from tasks.generalization.problem import Problem, by_profile
+from tasks.generalization.game.payoffs import Floats
+from tasks.generalization.game.problem import Problem, by_profile
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples

@@ -1,8 +1,8 @@
 """The games at many stakes at once: the publisher's payoff, the records attacked, the extent of generalization.
 
-Each point's choice is that of ``tasks.generalization.exact.solve``. For each tuple it is the best strategy that is not
-attacked, which depends on the safe group alone, or the best of all, which depends on V/L alone. Both are found once for
-each distinct ratio, and compared at every point.
+Each point's choice is that of ``game.exact.solve``. For each tuple it is the best strategy that is not attacked, which
+depends on the safe group alone, or the best of all, which depends on V/L alone. Both are found once for each distinct
+ratio, and compared at every point.
 
 Source: Wan et al. 2015, Figs. 8 to 11. Group sizes are those that the game goes by, n_p; what a recipient who knows the
 rule makes of them is measured on the release itself.
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.exact import Rule
-from tasks.generalization.partition import partition
-from tasks.generalization.problem import Problem
+from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.partition import partition
+from tasks.generalization.game.problem import Problem
 from tasks.generalization.sensitivity.means import GameMeans, StakesPoints, fixed_file
 from tasks.generalization.sensitivity.staircase import Staircases
 from tasks.microdata.cell_layers import CellLayers

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.assessments.assessment import Effort
 from tasks.assessments.attribute.assessment import class_table, disclosed_records
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
 from tasks.assessments.registry import ATTRIBUTE, IDENTITY
+from tasks.candidate.assessment import Effort
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.microdata.coded import certain_columns
 from tasks.microdata.prepared import prepare

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tasks.assessments.identity.deduced import deduced_bits
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import Generalization
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.count_index import Generalization
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.generalize import generalize
 from tasks.request.model import Method
 from tests.support import slow

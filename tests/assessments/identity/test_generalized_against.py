@@ -13,10 +13,11 @@ from tasks.assessments.identity.other_terms import frontier
 from tasks.assessments.identity.score import Score, score
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.candidates import Candidates
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.sequential_follower import Belief, SequentialFollower
+from tasks.generalization.game.shared_follower import SharedFollower
 from tasks.generalization.generalize import generalize
-from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.setting import (
     follower_of,
     game_table,
@@ -24,7 +25,6 @@ from tasks.generalization.setting import (
     payoffs_of,
     weights_of,
 )
-from tasks.generalization.shared_follower import SharedFollower
 from tasks.request.model import Measure, Method, ReleaseRequest
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.identity.outcome import HISTOGRAM_EDGES, histogram, risk_figure, risk_view, transparent_risk
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.payoffs import Payoffs
 from tests.support.examples import examples
 
 TABLE_2 = Payoffs(benefit=1200, loss=300, gain=300, cost=4)

@@ -8,10 +8,10 @@ import pytest
 
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
-from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.facts import DivisionOutcome
-from tasks.generalization.game import Payoffs
-from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.facts import DivisionOutcome
+from tasks.generalization.game.payoffs import Payoffs
+from tasks.generalization.game.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
 from tests.support.worlds import World
 

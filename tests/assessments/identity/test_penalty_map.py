@@ -11,8 +11,8 @@ from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, with_term
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
 from tasks.core.errors import StageFailed
+from tasks.generalization.game.sequential_follower import SequentialFollower
 from tasks.generalization.generalize import generalize
-from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.request.model import Method, PenaltyGrid
 from tests.support.adversary_profiles import CASE_STUDY
 from tests.support.examples import examples

@@ -15,8 +15,8 @@ from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.policies import POLICIES, ComparedPolicy, Comparison, PolicyFigures
 from tasks.assessments.sequential.assessment import external_fact, plan
 from tasks.candidate.groups import recipient_profile, released_tuples
+from tasks.generalization.game.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.generalize import generalize
-from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata

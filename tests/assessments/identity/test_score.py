@@ -14,9 +14,9 @@ import pytest
 from tasks.assessments.identity.assessment import IdentityAssessment
 from tasks.assessments.identity.score import Score, score
 from tasks.core.errors import StageFailed
+from tasks.generalization.game.zip3 import zip_table
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
-from tasks.generalization.zip3 import zip_table
 from tasks.request.gate import ESTIMATED
 from tasks.request.model import Measure, Method
 from tests.support.tiny import WHOLE_CELLS, Change, changed, tiny_prepared, tiny_request

@@ -7,8 +7,8 @@ import pytest
 
 from tasks.assessments.identity.facts import ReachFact
 from tasks.assessments.identity.stakes import Figure, Stake, even_factors, game_means, robustness
-from tasks.generalization.exact import Rule, solve
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.sensitivity.means import FixedFile, GameMeans, StakesPoints, around, fixed_file
 from tasks.generalization.sensitivity.staircase import staircases
 from tasks.generalization.sensitivity.sweep import sweep

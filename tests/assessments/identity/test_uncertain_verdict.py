@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.identity.facts import DecidingFact, UncertaintyFact
 from tasks.assessments.identity.score import score
+from tasks.assessments.identity.uncertain.facts import DecidingFact, UncertaintyFact
 from tasks.assessments.identity.uncertain.release import UncertainRelease, file_groups
 from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.terms import RecipientTerm as Term

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.files import Knowledge, common_scale, files_to_link
+from tasks.assessments.linkage.problem.files import Knowledge, common_scale, files_to_link
 from tasks.core.errors import ParameterError
 from tests.support.silence import assert_silent
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tasks.assessments.linkage.generalized_files import AxisGroups, axis_groups, distance_table, leaf_numbers
+from tasks.assessments.linkage.problem.generalized_files import AxisGroups, axis_groups, distance_table, leaf_numbers
 from tasks.core.errors import ParameterError
 from tasks.microdata.hierarchy import MISSING, hierarchy_from_rows, with_leaf_apart
 from tests.support.examples import examples
@@ -87,7 +87,7 @@ def test_values_that_are_no_numbers_have_none(label: str) -> None:
 
 
 def test_tables_that_would_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.assessments.linkage.generalized_files._MOST_ENTRIES", 39)
+    monkeypatch.setattr("tasks.assessments.linkage.problem.generalized_files._MOST_ENTRIES", 39)
     with pytest.raises(ParameterError, match="too many values"):
         whole_table(axis_groups(AGES))
 
@@ -95,7 +95,7 @@ def test_tables_that_would_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_blocks_of_amounts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = axis_groups(AGES, grouping_of(AGES, [1, 3]), leaf_numbers(AGES))
     whole = whole_table(groups)
-    monkeypatch.setattr("tasks.assessments.linkage.generalized_files._BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("tasks.assessments.linkage.problem.generalized_files._BLOCK_ENTRIES", 1)
     np.testing.assert_array_equal(whole_table(groups), whole)
 
 

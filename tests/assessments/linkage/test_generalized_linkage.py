@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage import generalized, generalized_files
-from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import TIE_ABSOLUTE, TIE_RELATIVE
+from tasks.assessments.linkage import generalized
 from tasks.assessments.linkage.generalized import (
     OwnCells,
     closest_linkage,
@@ -17,7 +15,10 @@ from tasks.assessments.linkage.generalized import (
     matching_linkage,
     own_cell_linkage,
 )
-from tasks.assessments.linkage.generalized_files import LinkableRelease, axis_groups, people_matching
+from tasks.assessments.linkage.problem import generalized_files
+from tasks.assessments.linkage.problem.figure import Linkage
+from tasks.assessments.linkage.problem.files import TIE_ABSOLUTE, TIE_RELATIVE
+from tasks.assessments.linkage.problem.generalized_files import LinkableRelease, axis_groups, people_matching
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.reference.sampled_persons import sampled_persons
 from tests.support.examples import examples

@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage.files import Files, Knowledge, common_scale, distance_linkage, files_to_link, tie_limit
-from tasks.assessments.linkage.generalized_files import AxisGroups, axis_groups
 from tasks.assessments.linkage.mixed import MixedFiles, alike_records, components, mixed_linkage
 from tasks.assessments.linkage.mixed import mixed_files as files_of
+from tasks.assessments.linkage.problem.files import (
+    Files,
+    Knowledge,
+    common_scale,
+    distance_linkage,
+    files_to_link,
+    tie_limit,
+)
+from tasks.assessments.linkage.problem.generalized_files import AxisGroups, axis_groups
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.examples import examples
 from tests.support.generalized import GeneralizedFile, generalized_files, slow_distance

@@ -6,14 +6,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.linkage.generalized import own_cell_linkage
-from tasks.assessments.linkage.generalized_files import generalized_files, index_groups, leaf_numbers, people_matching
+from tasks.assessments.linkage.problem.generalized_files import (
+    generalized_files,
+    index_groups,
+    leaf_numbers,
+    people_matching,
+)
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.game.count_index import CountIndex, Generalization
+from tasks.generalization.game.safe_harbor import safe_harbor_axis
+from tasks.generalization.game.transparency import cell_numbers
+from tasks.generalization.game.zip3 import zip_table
 from tasks.generalization.generalize import generalize, population_cells
-from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.suppression import suppressed
-from tasks.generalization.transparency import cell_numbers
-from tasks.generalization.zip3 import zip_table
 from tasks.request.model import Method, SafeHarborRule
 from tests.reference.partial_linkage import partial_linkage, played_release, policy_cells, whole_linkage
 from tests.reference.sampled_persons import sampled_persons

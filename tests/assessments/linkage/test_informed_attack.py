@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.linkage import informed
-from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.informed import InformedView
+from tasks.assessments.linkage.problem.figure import Linkage
 from tasks.assessments.linkage.within import MaskedPart, simulated_displacement, truth_inside
 from tasks.core.errors import ParameterError
 from tasks.core.wilson import wilson

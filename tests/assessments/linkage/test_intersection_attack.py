@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.files import Files, Knowledge, common_scale, distance_linkage, files_to_link, tie_limit
+from tasks.assessments.linkage.problem.files import (
+    Files,
+    Knowledge,
+    common_scale,
+    distance_linkage,
+    files_to_link,
+    tie_limit,
+)
 from tasks.assessments.linkage.within import rank_swap_linkage
 from tasks.core.errors import ParameterError
 from tasks.masking.rank_swapping import BucketSwapping, RankSwapping, Reading, window_bounds

@@ -5,9 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.figure import Floats, Linkage
-from tasks.assessments.linkage.files import Files, files_to_link
 from tasks.assessments.linkage.informed import joint_linkage, scaled_to_marginals
+from tasks.assessments.linkage.problem.figure import Floats, Linkage
+from tasks.assessments.linkage.problem.files import Files, files_to_link
 from tasks.assessments.linkage.within import (
     displacement_score,
     linkage_within,

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.files import files_to_link
 from tasks.assessments.linkage.learning.comparisons import (
     Pairs,
     Rows,
@@ -16,6 +15,7 @@ from tasks.assessments.linkage.learning.comparisons import (
 )
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import Fit, learn
+from tasks.assessments.linkage.problem.files import files_to_link
 from tests.reference.best_weights import best_weights, value
 from tests.support.learning_problems import sampled_problem
 from tests.support.slow_distances import most_won

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.files import Files, Knowledge, common_scale, distance_linkage, files_to_link
 from tasks.assessments.linkage.learning.comparisons import Components, scaled_components
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.problem.files import Files, Knowledge, common_scale, distance_linkage, files_to_link
 from tasks.core.errors import ParameterError
 from tests.reference.cross_validation import cross_validated
 from tests.support.slow_distances import shared_links

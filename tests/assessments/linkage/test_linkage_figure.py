@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from tasks.assessments.linkage.figure import Linkage, linkage
+from tasks.assessments.linkage.problem.figure import Linkage, linkage
 from tasks.core.errors import ParameterError
 from tasks.core.wilson import wilson
 from tests.reference.linkage_means import mean_share

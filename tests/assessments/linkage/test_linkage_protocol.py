@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.files import distance_linkage
+from tasks.assessments.linkage.problem.files import distance_linkage
 from tasks.assessments.linkage.within import rank_swap_linkage
 from tasks.masking.rank_swapping import RankSwapping, Reading
 from tests.reference.linkage_means import mean_share

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage.figure import Floats
-from tasks.assessments.linkage.files import Knowledge, distance_linkage, files_to_link
+from tasks.assessments.linkage.problem.figure import Floats
+from tasks.assessments.linkage.problem.files import Knowledge, distance_linkage, files_to_link
 from tasks.assessments.linkage.within import truth_inside
 from tasks.core.errors import ParameterError
 from tasks.masking.microaggregation import IndividualRanking, Mdav

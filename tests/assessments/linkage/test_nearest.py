@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.files import (
+from tasks.assessments.linkage.problem.files import (
     TIE_ABSOLUTE,
     TIE_RELATIVE,
     Knowledge,

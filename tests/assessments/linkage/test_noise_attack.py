@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.files import Files, distance_linkage, files_to_link
+from tasks.assessments.linkage.problem.files import Files, distance_linkage, files_to_link
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tests.reference.knowing_attacks import noise_linkage
 from tests.support.casc_tables import casc_table

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.files import TIE_ABSOLUTE, TIE_RELATIVE, Files, Knowledge, files_to_link
 from tasks.assessments.linkage.probabilistic import LevelComparison, _compare, probabilistic_linkage
+from tasks.assessments.linkage.problem.files import TIE_ABSOLUTE, TIE_RELATIVE, Files, Knowledge, files_to_link
 from tasks.core.errors import ParameterError
 
 

@@ -20,8 +20,8 @@ from tasks.assessments.linkage.facts import (
     least_figures,
     link_figure,
 )
-from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes, known_numbers
+from tasks.assessments.linkage.problem.figure import Linkage
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.wilson import wilson
 from tasks.request.model import Measure, Method

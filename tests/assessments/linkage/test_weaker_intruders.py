@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.assessments.linkage.facts import LinkageFact, gate_figures
-from tasks.assessments.linkage.files import Files, distance_linkage
+from tasks.assessments.linkage.problem.files import Files, distance_linkage
 from tasks.assessments.linkage.weaker import other_schema_linkage
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.stages import made

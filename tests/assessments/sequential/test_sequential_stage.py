@@ -35,8 +35,8 @@ from tasks.assessments.sequential.assessment import (
 )
 from tasks.assessments.sequential.facts import BeliefFact, ExternalFact, SequentialFact
 from tasks.candidate.groups import Groups
-from tasks.generalization.count_index import CountIndex
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.count_index import CountIndex
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.generalize import generalize
 from tasks.request.model import Measure, Method
 from tests.support.examples import examples

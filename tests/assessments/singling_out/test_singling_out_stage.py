@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.assessments.assessment import Finding
 from tasks.assessments.identity.setting import check_risk_setting
 from tasks.assessments.registry import SINGLING_OUT
 from tasks.assessments.singling_out.assessment import known_tables, special_records
 from tasks.assessments.singling_out.facts import SinglingOutFact
+from tasks.candidate.assessment import Finding
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.core.errors import ParameterError
 from tasks.microdata.coded import knowable_columns

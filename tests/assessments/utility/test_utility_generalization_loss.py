@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tasks.assessments.utility.generalization_loss import Released, generalization_loss, released
 from tasks.candidate.groups import released_tuples
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows

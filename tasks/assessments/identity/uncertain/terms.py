@@ -13,7 +13,7 @@ from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.core.errors import ParameterError
-from tasks.generalization.game import Floats
+from tasks.generalization.game.payoffs import Floats
 from tasks.request.model import AdversaryTerms, Measure, Recipient, ReleaseRequest, UncertainTerm
 
 

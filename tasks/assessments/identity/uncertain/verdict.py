@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tasks.assessments.identity.facts import (
+from tasks.assessments.identity.uncertain.facts import (
     ChanceFact,
     DecidingFact,
     FigureRangeFact,
@@ -24,7 +24,7 @@ from tasks.assessments.identity.uncertain.release import TermOutcomes, Uncertain
 from tasks.assessments.identity.uncertain.terms import RecipientTerm, quantiles
 from tasks.candidate.candidate import Candidate
 from tasks.core.fact import Interval
-from tasks.generalization.game import Floats
+from tasks.generalization.game.payoffs import Floats
 from tasks.generalization.setting import payoffs_of
 from tasks.request.model import Gate, Measure, UncertainTerm
 

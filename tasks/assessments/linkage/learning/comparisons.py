@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.figure import Flags, Floats
-from tasks.assessments.linkage.files import DistinctRows, Files, Positions, Scale, common_scale, distinct_rows
 from tasks.assessments.linkage.learning.family import MATRICES, Kind, features, n_parameters
+from tasks.assessments.linkage.problem.figure import Flags, Floats
+from tasks.assessments.linkage.problem.files import DistinctRows, Files, Positions, Scale, common_scale, distinct_rows
 from tasks.core.errors import ParameterError
 
 _NUMBERS = 4_000_000

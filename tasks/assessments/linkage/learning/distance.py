@@ -6,8 +6,10 @@ from math import comb
 import numpy as np
 import scipy
 
-from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import (
+from tasks.assessments.linkage.learning.comparisons import Components, Pairs, distances, pairs_of
+from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, Kind, features, matrix_of
+from tasks.assessments.linkage.problem.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.problem.files import (
     NEAREST,
     Files,
     Positions,
@@ -16,8 +18,6 @@ from tasks.assessments.linkage.files import (
     known_positions,
     nearest_credit,
 )
-from tasks.assessments.linkage.learning.comparisons import Components, Pairs, distances, pairs_of
-from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, Kind, features, matrix_of
 from tasks.core.errors import ParameterError
 
 _NEGATIVE = -1e-9

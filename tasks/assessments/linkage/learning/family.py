@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Floats
+from tasks.assessments.linkage.problem.figure import Floats
 from tasks.core.errors import ParameterError
 
 MOST_CHOQUET_ATTRIBUTES = 8

@@ -17,8 +17,6 @@ from functools import reduce
 import numpy as np
 from scipy.optimize import linprog
 
-from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale, known_positions
 from tasks.assessments.linkage.learning.comparisons import (
     MARGIN,
     Components,
@@ -36,6 +34,8 @@ from tasks.assessments.linkage.learning.comparisons import (
 from tasks.assessments.linkage.learning.distance import LearnedDistance
 from tasks.assessments.linkage.learning.family import MATRICES, Kind, LinearCone, cone, lifted, parameters_of
 from tasks.assessments.linkage.learning.search import hinge, search
+from tasks.assessments.linkage.problem.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.problem.files import Files, Positions, Scale, known_positions
 from tasks.core.errors import ParameterError
 
 WORK = 80_000_000

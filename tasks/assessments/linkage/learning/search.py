@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from tasks.assessments.linkage.figure import Floats
 from tasks.assessments.linkage.learning.comparisons import MARGIN, Rows, combined, lowest, unit
 from tasks.assessments.linkage.learning.family import LinearCone
+from tasks.assessments.linkage.problem.figure import Floats
 
 _ROUNDS = 4
 _WORST = 3

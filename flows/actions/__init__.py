@@ -1,0 +1,1 @@
+"""Actions beside a release: check and explain, review, overrule, sign, audit, and tend the workspace."""

@@ -1,0 +1,104 @@
+"""Checking a request and its data before a release: nothing is released, and nothing written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from flows.actions.check_notes import account_notes, check_notes
+from flows.actions.randomness import generator_of_its_own
+from flows.library.policies import PolicyShelf
+from flows.workspace.folders import Workspace
+from tasks.assessments.columns.assessment import column_places
+from tasks.assessments.columns.facts import ColumnsFact
+from tasks.assessments.identity.setting import check_risk_setting
+from tasks.core.errors import WorkspaceError
+from tasks.core.guard import guarded
+from tasks.decision.record import ValidationFact
+from tasks.generalization.setting import check_setting
+from tasks.masking.facts import MaskingFact
+from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
+from tasks.microdata.coded import Prepared
+from tasks.microdata.prepared import prepare
+from tasks.microdata.read import read_data
+from tasks.request.load import LoadedRequest, load_request
+from tasks.request.model import (
+    Measure,
+)
+from tasks.validation.run import validate
+
+
+@dataclass(frozen=True)
+class CheckedRequest:
+    """Findings of a check."""
+
+    loaded: LoadedRequest
+    prepared: Prepared
+    validation: ValidationFact
+    positions: dict[str, tuple[int, ...]]
+    """Records that failed, by check, from 0."""
+    masking: tuple[MaskingFact, ...]
+    """Masking of numbers as it would be; empty where validation found an error that blocks."""
+    columns: ColumnsFact
+    """Information that released columns reveal; empty where validation found an error that blocks."""
+    notes: tuple[str, ...]
+    """Terms that have no effect, or not the effect that their author would expect."""
+    without_account: tuple[str, ...] = ()
+    """Reviewers who cannot sign in to the workspace's page, where it has accounts."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the data may go on to the gate."""
+        return self.validation.passed and not _closed(self)
+
+
+def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:
+    """Load a request and its data, and check them."""
+    with guarded("check"):
+        loaded = load_request(path, roots, PolicyShelf(workspace))
+        return checked_frame(loaded, read_data(loaded), workspace)
+
+
+def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame, workspace: Path | None = None) -> CheckedRequest:
+    """Prepare the data of a request, as text, run validation and mask numbers for trial.
+
+    Reviewers without an account are looked for in the workspace, where one is given.
+    """
+    with guarded("check"):
+        prepared = prepare(loaded, frame)
+        check_setting(loaded.request, prepared)
+        check_risk_setting(loaded.request, prepared)
+        outcome = validate(frame, loaded.request, prepared.covered, confirmed=False)
+        masked, columns = NOTHING_MASKED, ColumnsFact(columns=())
+        if outcome.fact.passed:  # else no release would get as far as masking
+            masked = mask_columns(loaded.request, frame, generator_of_its_own)
+            columns = column_places(loaded.request, prepared, masked)
+        without = () if workspace is None else _without_account(workspace, loaded.request.policy.review.reviewers)
+        notes = (*account_notes(without), *check_notes(loaded.request, frame, prepared))
+        return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes, without)
+
+
+def _without_account(root: Path, reviewers: Sequence[str]) -> tuple[str, ...]:
+    """Reviewers without an account of the workspace's page; none where the page has no accounts, or hides them."""
+    workspace = Workspace(root.resolve())
+    if not reviewers or not (workspace.private / "accounts.json").is_file():
+        return ()
+    from flows.people.accounts import Accounts, without_account  # noqa: PLC0415  imports the ledger
+    from flows.workspace.ledger import has_ledger, open_ledger  # noqa: PLC0415  imports the ledger
+    from tasks.ledger.enrolment import Directory  # noqa: PLC0415  imports the ledger
+
+    try:
+        accounts = Accounts(workspace).all()
+    except WorkspaceError:  # of the service's user alone
+        return ()
+    if not has_ledger(workspace):
+        return tuple(reviewers)
+    with open_ledger(workspace) as ledger:
+        return without_account(accounts, Directory.of(ledger), reviewers)
+
+
+def _closed(checked: CheckedRequest) -> bool:
+    """Whether a gate of the policy would close on what released columns reveal."""
+    gates, unplaced = checked.loaded.request.policy.gates, len(checked.columns.unplaced)
+    return any(one.measure is Measure.COLUMNS_UNPLACED and unplaced > one.threshold for one in gates)

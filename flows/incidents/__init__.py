@@ -1,0 +1,1 @@
+"""Incidents: the recipient that a leak came from, by decoys or pseudonyms."""

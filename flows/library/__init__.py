@@ -1,0 +1,1 @@
+"""The library of a workspace: enrolled policies, populations, hierarchies and templates."""

@@ -1,0 +1,1 @@
+"""Assessing earlier releases again: the same bytes in the world of today."""

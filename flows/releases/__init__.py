@@ -1,0 +1,1 @@
+"""Releases as they were decided: identity, bundle, standing, and the copies that have left."""

@@ -1,0 +1,1 @@
+"""Explanations of a verdict as blocks of the document model."""

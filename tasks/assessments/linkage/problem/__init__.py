@@ -1,0 +1,1 @@
+"""The problem of linkage: files side by side, and figures of an attack on them."""
