@@ -117,7 +117,7 @@ def test_a_fault_of_the_program_ends_with_code_1_and_quotes_nothing(
     def fail(*_given: object) -> None:
         raise RuntimeError(f"cannot read {CANARY}")
 
-    monkeypatch.setattr("flows.actions.checking.checked_request", fail)
+    monkeypatch.setattr("flows.cli.check.checked_request", fail)
     told = releasegate("check", world.request, *(["--json"] if as_json else []))
     assert told.code == 1
     shown = told.out if as_json else told.err
@@ -133,7 +133,7 @@ def test_an_interruption_ends_with_code_130(world: World, releasegate: Any, monk
     def interrupt(*_given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("flows.actions.checking.checked_request", interrupt)
+    monkeypatch.setattr("flows.cli.check.checked_request", interrupt)
     assert releasegate("check", world.request).code == 130
 
 
