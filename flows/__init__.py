@@ -1,4 +1,4 @@
-"""Order of the steps, and nothing else; and the command line."""
+"""What happens, in order: from the workspace, its people and releases up to the gate, actions, pages and commands."""
 
 import os
 

@@ -30,6 +30,9 @@ from tasks.assessments.utility.facts import (
 )
 from tasks.request.model import Method, Role
 
+_MOST_ASSOCIATIONS = 15
+"""Pairs of attributes that the evidence shows; the record has them all."""
+
 
 def utility(view: RecordView) -> Iterator[Block]:
     """The section; it says so where nothing was measured."""
@@ -142,10 +145,10 @@ def _loss(view: FileView, loss: float | None) -> str:
     return view.stepped_in(loss) if view.few_suppressed else numbers.percent(loss)
 
 
-def measured(view: FileView, fact: UtilityFact, associations: int = 40) -> Iterator[Block]:
+def measured(view: FileView, fact: UtilityFact) -> Iterator[Block]:
     """Losses, and what analyses of both files find; of the associations, those that changed most."""
     yield from _losses(view, fact)
-    yield from _analyses(view, fact, associations)
+    yield from _analyses(view, fact)
 
 
 def _losses(view: FileView, fact: UtilityFact) -> Iterator[Block]:
@@ -237,8 +240,8 @@ def _change(fact: AssociationFact) -> float:
     return -1.0 if fact.before is None or fact.after is None else abs(fact.after - fact.before)
 
 
-def _analyses(view: FileView, fact: UtilityFact, associations: int) -> Iterator[Block]:
-    shown = sorted(fact.associations, key=_change, reverse=True)[:associations]
+def _analyses(view: FileView, fact: UtilityFact) -> Iterator[Block]:
+    shown = sorted(fact.associations, key=_change, reverse=True)[:_MOST_ASSOCIATIONS]
     if shown or fact.clustering or fact.classification:
         yield Heading("Analyses of both files")
     if shown:
