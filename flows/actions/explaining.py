@@ -10,7 +10,7 @@ import pandas as pd
 
 from flows.actions.arguments import as_arguments, check_recipient
 from flows.gate.dry_run import dry_run
-from flows.pipeline.beside import beside, expect_work
+from flows.pipeline.second_process import expect_second_process, in_second_process
 from flows.releases.program import code_fact
 from flows.releases.recall import Recalled, find_bundle, recall
 from flows.workspace.folders import Workspace
@@ -24,7 +24,7 @@ from tasks.core.seed import masking_generator, seed_commitment
 from tasks.dates.offsets import offset_key
 from tasks.dates.released_dates import ReleasedDates, released_dates
 from tasks.decision.explain.candidates import Candidates
-from tasks.decision.explain.explain import Beside, Decided
+from tasks.decision.explain.explain import Decided, Starter
 from tasks.decision.explain.explain import explain as explain_decision
 from tasks.decision.record import DecisionRecord
 from tasks.generalization.game.count_index import CountIndex
@@ -142,7 +142,7 @@ def _explained(
     check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
     records = [record for record in recalled.records if recipient in (None, record.recipient.id)]
     if records[0].dataset.rows_in > _MANY_RECORDS:
-        expect_work()
+        expect_second_process()
     request = recalled.loaded.request
     say("reading data and population")
     frame = read_data(recalled.loaded)
@@ -150,11 +150,11 @@ def _explained(
     prepared = prepare(recalled.loaded, frame)
     candidates, groups = copies.counted(request, prepared), _by_stakes(request, records)
     if not candidates.is_large or len(groups) == 1:
-        aside: Beside = beside if candidates.is_large else cache
+        aside: Starter = in_second_process if candidates.is_large else cache
         return [_explanation(request, record, candidates, say, aside) for record in records]
     made = partial(copies.candidates, candidates.index, prepared)
     _ = candidates.index.people  # counted once for both processes
-    others = beside(partial(_in_turn, request, made, groups[1::2], _untold))
+    others = in_second_process(partial(_in_turn, request, made, groups[1::2], _untold))
     found = {one.record.recipient.id: one for one in (*_in_turn(request, made, groups[::2], say), *others())}
     return [found[record.recipient.id] for record in records]
 
@@ -178,7 +178,7 @@ def _untold(_step: str) -> None:
 
 
 def _explanation(
-    request: ReleaseRequest, record: DecisionRecord, candidates: Candidates, say: Callable[[str], None], aside: Beside
+    request: ReleaseRequest, record: DecisionRecord, candidates: Candidates, say: Callable[[str], None], aside: Starter
 ) -> Explained:
     who = record.recipient.id
     decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())

@@ -388,5 +388,5 @@ _SECTIONS: dict[AssessedMethod, tuple[Assessment[Any], str, _Section]] = {
     AssessedMethod.ATTRIBUTE: (ATTRIBUTE, "sensitive values that classes disclose", attribute.attribute),
     AssessedMethod.DATES: (DATES, "people found by true dates", dates.dates),
     AssessedMethod.EVENTS: (EVENTS, "rows of people", events.events),
-    AssessedMethod.UTILITY: (UTILITY, "utility of the file", partial(utility.measured, associations=10)),
+    AssessedMethod.UTILITY: (UTILITY, "utility of the file", utility.measured),
 }

@@ -21,7 +21,7 @@ from tasks.core.plain_name import plain_name
 from tasks.draft.document import Given, can_be_masked
 from tasks.draft.draft import Draft, Source, count_column, shared_columns
 from tasks.draft.folder import NUMBER, ProfiledFolder
-from tasks.draft.questions import OF_DATA, OF_RECIPIENT, Answer, Line, Question, problem_of, read_answer, words_of
+from tasks.draft.questions import OF_DATA, OF_RECIPIENT, Answer, AnswerLine, Question, problem_of, read_answer, words_of
 from tasks.draft.roles import ColumnProfile, Suggestion
 from tasks.draft.stated import STATED, Stated
 from tasks.ledger.enrolment import EnrolledSample
@@ -267,7 +267,7 @@ class Dialogue:
     def _excused(self, name: str, found: Suggestion) -> "Dialogue":
         """Ask who lets a column leave that tells of people all the same, or whether it leaves in groups."""
         place: Location = ("attributes", "any", "excused")
-        line = Line("", ((*place, "because"), (*place, "by")), 2)
+        line = AnswerLine("", ((*place, "because"), (*place, "by")), 2)
         groups = "" if found.of_row else f"; {_GROUPED}: in groups"
         self.asking.say("; ".join(reason for reason in found.reasons if reason != STATED))
         given = self.asking.text(
@@ -427,7 +427,7 @@ class Dialogue:
         questions = draft.answered(given).questions
         return [one for one in questions if one.place[-1] not in left and one.place != ("dataset", "title")]
 
-    def _line(self, given: Given, line: Line) -> Given:
+    def _line(self, given: Given, line: AnswerLine) -> Given:
         """Ask several questions in one line."""
         text = self.asking.text(line.hint, line.why, wrong=lambda text: line.problem(text, self.decimal))
         answers = {} if text == LEFT else line.read(text, self.decimal)

@@ -23,7 +23,7 @@ from tasks.delivery.verification import decision_path
 from tasks.reassessment.one_hand import HeldCopy, few_changed, judged_together, least_class, worst_of
 from tasks.reassessment.pooling import by_more_attributes, copy_of, copy_of_candidate
 from tasks.reassessment.population import TodaysPopulation
-from tasks.reassessment.scoring import Today
+from tasks.reassessment.scoring import TodaysCopy
 from tasks.request.load import request_of_bytes
 from tasks.request.model import ReleaseRequest
 
@@ -52,7 +52,7 @@ def compared(
     """
     request, prepared = candidate.request, candidate.prepared
     people = names_of(candidate.frame[request.person_id].iloc[candidate.rows], run.key)
-    today = Today(request, TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, {}, 0))
+    today = TodaysCopy(request, TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, {}, 0))
     memory = request.policy.generalization.memory_limit_mb * 2**20
     ground, found = today.ground, list[_Read]()
     for copy in copies:

@@ -27,7 +27,7 @@ from flows.reassessment.reassessing_copy import AS_ASKED, CopyReassessment, Toda
 from flows.reassessment.records import keep_record
 from flows.releases.cases import wait_and_settle
 from flows.releases.delivered import ReleasedCopy
-from flows.releases.departures import Departures, Left
+from flows.releases.departures import DepartedCopy, Departures
 from flows.releases.recall import find_bundle
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
@@ -209,7 +209,7 @@ def _assess(own: ReleasedCopy, departures: Departures, options: TodaysFiles, clo
     )
 
 
-def _next_due(ledger: Ledger, copy: Left) -> date:
+def _next_due(ledger: Ledger, copy: DepartedCopy) -> date:
     """The last day on which a copy may be assessed again without being late; today or before is due."""
     last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
     if last:
@@ -217,7 +217,7 @@ def _next_due(ledger: Ledger, copy: Left) -> date:
     return utc_day(copy.released.at) + timedelta(days=_days_then(ledger, copy))
 
 
-def _days_then(ledger: Ledger, copy: Left) -> int:
+def _days_then(ledger: Ledger, copy: DepartedCopy) -> int:
     """Days between assessments, by the policy at the release."""
     decided = last_body(ledger, Event.DECIDED, copy.release_id, copy.recipient)
     return int(decided["determined"]["policy"]["reassess_days"])

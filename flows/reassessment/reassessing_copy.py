@@ -14,7 +14,7 @@ import numpy as np
 from flows.library.policies import PolicyShelf
 from flows.releases.cases import wait_and_settle
 from flows.releases.delivered import ReleasedCopy, read_kept
-from flows.releases.departures import Departures, Hand, Left
+from flows.releases.departures import DepartedCopy, Departures, Hand
 from flows.releases.program import code_fact
 from flows.workspace.progress import step
 from tasks.assessments.identity.uncertain.facts import UncertaintyFact
@@ -44,7 +44,7 @@ from tasks.reassessment.record import (
     TodaysVerdict,
 )
 from tasks.reassessment.request import asked_today, policy_from
-from tasks.reassessment.scoring import Today, score_alone, score_with_originals
+from tasks.reassessment.scoring import TodaysCopy, score_alone, score_with_originals
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure, Recipient
 
@@ -113,13 +113,13 @@ class CopyReassessment:
             return "kept, another of other data", None
         return "where it lay" if named is None else "named", found
 
-    def _world(self) -> Today | None:
+    def _world(self) -> TodaysCopy | None:
         """Today's request and population; None where the population cannot be read."""
         try:
             if self.request.population.lacks and self._sha256("population") != self.decided.population.sha256:
                 self._note("population", "the table changed, and the counts from the file are not kept")
                 return None
-            return Today(self.request, todays_population(self.asked, self.delivered.kept))
+            return TodaysCopy(self.request, todays_population(self.asked, self.delivered.kept))
         except StageFailed:
             raise
         except ReleasegateError as error:
@@ -303,9 +303,9 @@ class CopyReassessment:
         except (ReleasegateError, OSError):
             return None
 
-    def _beside(self, hand: Hand) -> tuple[list[Left], list[Left]]:
+    def _beside(self, hand: Hand) -> tuple[list[DepartedCopy], list[DepartedCopy]]:
         """Other copies in some recipients' hands: some that may have people of this one, others that have none."""
-        sharing, apart = list[Left](), list[Left]()
+        sharing, apart = list[DepartedCopy](), list[DepartedCopy]()
         for one in self.departures.held:
             if one.recipient in hand and one.name != self.copy.name:
                 with suppress(ReleasegateError):
@@ -318,8 +318,8 @@ class CopyReassessment:
         return sharing, apart
 
     def _coalitions(
-        self, others: Sequence[Left], hands: Sequence[Hand]
-    ) -> tuple[tuple[Left, ...], tuple[PooledCopies, ...], int]:
+        self, others: Sequence[DepartedCopy], hands: Sequence[Hand]
+    ) -> tuple[tuple[DepartedCopy, ...], tuple[PooledCopies, ...], int]:
         """All copies that are judged with this one; coalitions, those that are judged first; sets left out."""
         terms, made = self.request.policy.reassessment, self.then.request
         pooling = hands[1 : 1 + len(made.coalitions(made.recipient(self.copy.recipient)))]
@@ -332,7 +332,7 @@ class CopyReassessment:
             *(("compared", same | set(one)) for one in islice(pairs, _MOST_SETS)),
         ]
         left_out = max(sum(comb(len(further), size) for size in range(1, terms.colluding)) - _MOST_SETS, 0)
-        coalitions, judged, seen = [], list[Left](), set[frozenset[str]]()
+        coalitions, judged, seen = [], list[DepartedCopy](), set[frozenset[str]]()
         for kind, members in sets:
             copies = tuple(one for one in others if one.recipient in members)
             names = frozenset(one.name for one in copies)
@@ -342,7 +342,7 @@ class CopyReassessment:
                 coalitions.append(self._coalition(kind, copies, decided_with=members in pooling))
         return tuple(judged), tuple(coalitions), left_out
 
-    def _coalition(self, kind: _Kind, others: Sequence[Left], *, decided_with: bool) -> PooledCopies:
+    def _coalition(self, kind: _Kind, others: Sequence[DepartedCopy], *, decided_with: bool) -> PooledCopies:
         """Findings on a coalition that holds this copy and others.
 
         Overrides count only where the release was decided with these copies in mind.
@@ -378,7 +378,7 @@ class CopyReassessment:
             }
         )
 
-    def _few_changed(self, copies: Sequence[Left]) -> bool:
+    def _few_changed(self, copies: Sequence[DepartedCopy]) -> bool:
         """Whether this copy, or a later one among some, changes few people without a reason."""
         order = [one for one in self.departures.copies if one in copies]
         least = least_class(self.request)
@@ -397,7 +397,7 @@ class CopyReassessment:
                     return True
         return False
 
-    def _held(self, one: Left, ground: TodaysPopulation) -> _Held:
+    def _held(self, one: DepartedCopy, ground: TodaysPopulation) -> _Held:
         """A copy laid on today's population, once."""
         if one.name in self._laid:
             return self._laid[one.name]

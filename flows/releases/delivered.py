@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from flows.releases.departures import Left
+from flows.releases.departures import DepartedCopy
 from flows.releases.recall import place_of_request
 from flows.workspace.folders import Workspace
 from tasks.core.errors import StageFailed, TamperingFound
@@ -33,7 +33,7 @@ class ReleasedCopy:
 
     workspace: Workspace
     ledger: Ledger
-    left: Left
+    left: DepartedCopy
 
     @cached_property
     def record(self) -> DecisionRecord:

@@ -21,12 +21,12 @@ from tasks.request.model import Recipient, ReleaseRequest
 
 Hand = frozenset[str]
 """Ids of the recipients whose copies are in one hand."""
-Together = Sequence[Sequence[str]]
+SharingRecipients = Sequence[Sequence[str]]
 """Sets of ids of recipients who are taken to share their copies."""
 
 
 @dataclass(frozen=True)
-class Left:
+class DepartedCopy:
     """A copy that was released."""
 
     release_id: str
@@ -49,7 +49,7 @@ class Departures:
             (str(one.release_id), str(one.recipient)): one.body for one in ledger.entries(event=Event.DECIDED)
         }
         found = {(str(one.release_id), str(one.recipient)): one for one in ledger.entries(event=Event.RELEASED)}
-        self.copies = tuple(Left(release, recipient, entry) for (release, recipient), entry in found.items())
+        self.copies = tuple(DepartedCopy(release, recipient, entry) for (release, recipient), entry in found.items())
         """Copies in the order of release; one that was released twice, as after an override, counts once."""
         revoked = {(str(one.release_id), str(one.recipient)) for one in ledger.entries(event=Event.REVOKED)}
         self.held = tuple(one for one in self.copies if (one.release_id, one.recipient) not in revoked)
@@ -63,7 +63,7 @@ class Departures:
         return ids | {one.recipient for one in self.copies if self._organisation(one) in organisations}
 
     def hands(
-        self, request: ReleaseRequest, recipient: Recipient, together: Together | None = None
+        self, request: ReleaseRequest, recipient: Recipient, together: SharingRecipients | None = None
     ) -> tuple[Hand, ...]:
         """Hands that a recipient's copy goes to: its own, those that pool copies, those that are taken to share theirs.
 
@@ -93,7 +93,7 @@ class Departures:
         """Ids of the recipients of all hands that a recipient's copy goes to."""
         return frozenset[str]().union(*self.hands(request, recipient))
 
-    def of_the_same_people(self, copy: Left) -> tuple[Left, ...]:
+    def of_the_same_people(self, copy: DepartedCopy) -> tuple[DepartedCopy, ...]:
         """Other released copies of the same people, as far as is known."""
         found, waiting = {copy.release_id}, [copy.release_id]
         while waiting:
@@ -102,11 +102,11 @@ class Departures:
                 waiting.append(other)
         return tuple(one for one in self.held if one.release_id in found and one.name != copy.name)
 
-    def record_sha256(self, copy: Left) -> str:
+    def record_sha256(self, copy: DepartedCopy) -> str:
         """SHA-256 of the decision record by which a copy was released."""
         return str(self._decided[copy.release_id, copy.recipient]["record_sha256"])
 
-    def _organisation(self, copy: Left) -> str:
+    def _organisation(self, copy: DepartedCopy) -> str:
         return person_key(str(self._decided[copy.release_id, copy.recipient]["determined"]["organisation"]))
 
     @cached_property

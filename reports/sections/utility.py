@@ -30,8 +30,8 @@ from tasks.assessments.utility.facts import (
 )
 from tasks.request.model import Method, Role
 
-_MOST_ASSOCIATIONS = 15
-"""Pairs of attributes that the evidence shows; the record has them all."""
+_MOST_ASSOCIATIONS = 10
+"""Pairs of attributes that are shown; the record has them all."""
 
 
 def utility(view: RecordView) -> Iterator[Block]:

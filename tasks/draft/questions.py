@@ -56,7 +56,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Line:
+class AnswerLine:
     """Questions that one line of text answers, with “;” between the answers."""
 
     hint: str
@@ -66,7 +66,7 @@ class Line:
     needed: int
     """Answers without which the line is not complete."""
 
-    def at(self, recipient: int) -> "Line":
+    def at(self, recipient: int) -> "AnswerLine":
         """The same questions about one of the recipients."""
         places = (tuple(recipient if step == EVERY else step for step in place) for place in self.places)
         return replace(self, places=tuple(places))
@@ -187,18 +187,18 @@ _QUESTIONS: Mapping[Location, Wording] = {
 _AGREEMENT: Location = ("recipients", EVERY, "agreement")
 _STAKES: Location = ("recipients", EVERY, "stakes")
 OF_RECIPIENT = (
-    Line(
+    AnswerLine(
         "who receives the copy; what they may use it for",
         (("recipients", EVERY, "organisation"), ("recipients", EVERY, "purpose")),
         2,
     ),
-    Line(
+    AnswerLine(
         "data use agreement: number; last day; if any, penalty for an attempt on somebody, such as DUA-7; 2030-12-31; "
         "2000 (fourth, only if you know it: the chance that an attempt is noticed; it lets more detail leave)",
         tuple((*_AGREEMENT, term) for term in ("id", "expires", "penalty", "detection_rate")),
         2,
     ),
-    Line(
+    AnswerLine(
         "money for one record: worth of sharing it; your loss if its person is identified; recipient's cost of an "
         "attempt; Enter: 1200; 300; 4 US dollars, published for research data",
         tuple((*_STAKES, term) for term in PUBLISHED),
@@ -206,7 +206,7 @@ OF_RECIPIENT = (
     ),
 )
 """Questions on a recipient, in three lines."""
-OF_DATA = Line(
+OF_DATA = AnswerLine(
     "who the people are; where the data come from and on which terms",
     (("population", "source"), ("dataset", "source")),
     2,

@@ -15,7 +15,7 @@ import numpy as np
 
 from tasks.core.errors import ParameterError
 from tasks.generalization.game.count_index import CountIndex
-from tasks.generalization.game.exact import Rule, Search, search
+from tasks.generalization.game.exact import GameRule, Search, search
 from tasks.generalization.game.payoffs import TIE, Floats, InformationLoss, Payoffs
 from tasks.generalization.game.problem import Problem, allowed_nodes
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
@@ -32,7 +32,7 @@ class GameSolver:
     """One of the searches."""
 
     title: str
-    search: Callable[[Problem, Codes, Rule, Codes | None], Search]
+    search: Callable[[Problem, Codes, GameRule, Codes | None], Search]
     methods: tuple[Method, ...]
     """Variants of the game that it solves."""
 
@@ -85,7 +85,9 @@ def search_games(table: CountIndex, payoffs: Payoffs, weights: Floats, name: str
     return tuple(found)
 
 
-def backward_induction(problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None) -> Search:
+def backward_induction(
+    problem: Problem, codes: Codes, rule: GameRule = GameRule.BASIC, floor: Codes | None = None
+) -> Search:
     """``exact.search`` by exhaustive search; ParameterError above ``MOST_EVALUATIONS`` payoffs."""
     n_nodes = len(problem.lattice)
     if n_nodes * len(codes) > MOST_EVALUATIONS:
@@ -104,7 +106,7 @@ def backward_induction(problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, 
         for node, levels in enumerate(problem.lattice.nodes):
             value, people = problem.evaluate(codes[rows], levels)
             possible = allowed[:, node]
-            if rule is Rule.NO_ATTACK:
+            if rule is GameRule.NO_ATTACK:
                 possible = possible & ~problem.payoffs.attacked(people)
             payoffs[possible, node] = problem.payoffs.publisher(value, people)[possible]
         best[rows] = payoffs.max(axis=1)
@@ -113,7 +115,9 @@ def backward_induction(problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, 
     return chosen, best, np.full(len(codes), n_nodes, dtype=np.int64)
 
 
-def lattice_search(problem: Problem, codes: Codes, _rule: Rule = Rule.BASIC, _floor: Codes | None = None) -> Search:
+def lattice_search(
+    problem: Problem, codes: Codes, _rule: GameRule = GameRule.BASIC, _floor: Codes | None = None
+) -> Search:
     """Strategy of each tuple of the Basic game by Algorithm 2, its payoff, and the nodes whose payoff was computed.
 
     Raises ParameterError if the recipient is not one of a single attempt.

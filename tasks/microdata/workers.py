@@ -41,7 +41,7 @@ def done(works: Sequence[Callable[[], Made]], path: Path, dask: str | None) -> l
     if dask is None:
         return [work() for work in works]
     sha256, failure, answers = file_sha256(path), "", list[Any]()
-    orders = [Order(work, path, sha256, program()) for work in works]
+    orders = [WorkOrder(work, path, sha256, program()) for work in works]
     with closing(connect(dask)) as client:
         try:
             answers = list(client.gather(client.map(follow, orders, pure=False)))
@@ -68,7 +68,7 @@ def shares(names: Sequence[str], dask: str) -> list[tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class Order:
+class WorkOrder:
     """Work for a worker, with the bytes and the program that are meant."""
 
     work: Callable[[], Any] = field(repr=False)
@@ -93,7 +93,7 @@ _REASONS = {
 }
 
 
-def follow(order: Order) -> Any:
+def follow(order: WorkOrder) -> Any:
     """Do the work of an order, on a worker: its result, an error of the gate, or a refusal.
 
     Any other failure is reported in one word: an exception may quote a value.

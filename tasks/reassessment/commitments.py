@@ -23,7 +23,7 @@ from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, with
 from tasks.generalization.game.payoffs import Follower
 from tasks.microdata.tuples import Counts
 from tasks.reassessment.compare import rounded
-from tasks.reassessment.scoring import Delivered, Today, candidate_of_bytes
+from tasks.reassessment.scoring import Delivered, TodaysCopy, candidate_of_bytes
 
 _AGEING = {REIDENTIFICATIONS: BUDGET_REIDENTIFICATIONS, ATTACKED: BUDGET_ATTACKED}
 """Limits on risk, by the gates that show them."""
@@ -31,7 +31,7 @@ _SAME = 1e-9
 """Sums over a file depend on the order of its records by less than this share of them."""
 
 
-def commitments_today(delivered: Delivered, today: Today) -> tuple[tuple[GateResult, ...], UncertaintyFact | None]:
+def commitments_today(delivered: Delivered, today: TodaysCopy) -> tuple[tuple[GateResult, ...], UncertaintyFact | None]:
     """Budget and probability of the verdict of a copy, from its bytes and today's population and terms.
 
     The limits that age come as gates, none where there is no budget; the fact is None where no term of the recipient is

@@ -19,7 +19,7 @@ from tasks.decision.gates import judge_gates
 from tasks.delivery.kept import Names
 from tasks.reassessment.pooling import LaidCopy, held_together
 from tasks.reassessment.population import TodaysPopulation
-from tasks.reassessment.scoring import Today
+from tasks.reassessment.scoring import TodaysCopy
 from tasks.request.model import LARGER_IS_BETTER, Measure, Policy, Recipient, ReleaseRequest
 
 Figures = Mapping[Measure, float]
@@ -63,7 +63,7 @@ def few_changed(people: Names, earlier: Sequence[Names], least: int) -> bool:
 
 
 def judged_together(
-    own: HeldCopy, others: Sequence[HeldCopy], today: Today, ground: TodaysPopulation
+    own: HeldCopy, others: Sequence[HeldCopy], today: TodaysCopy, ground: TodaysPopulation
 ) -> tuple[dict[Measure, float], list[str]]:
     """Worst figures of a copy's records beside some others, and the gates of the others that it would close.
 
@@ -81,7 +81,7 @@ def judged_together(
         terms = {"risk_threshold": by.risk_threshold, "small_cell": by.small_cell}
         request = today.request.model_copy(update={"policy": policy.model_copy(update=terms)})
         rest = [one.laid for one in copies if one is not first]
-        figures, _ = held_together([first.laid, *rest], Today(request, today.ground), holders, ground)
+        figures, _ = held_together([first.laid, *rest], TodaysCopy(request, today.ground), holders, ground)
         if decoyed:
             figures = {measure: _rounded(measure, figure) for measure, figure in figures.items()}
         gates = [gate for gate in by.gates if gate.measure in figures.keys() - reported]

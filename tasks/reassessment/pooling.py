@@ -29,7 +29,7 @@ from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, distinct_tuples
 from tasks.reassessment.population import Flags, TodaysPopulation, leaves_in, rule_on, table_of
-from tasks.reassessment.scoring import Delivered, Today
+from tasks.reassessment.scoring import Delivered, TodaysCopy
 from tasks.request.model import Measure, Recipient
 
 _MOST_PAIRS = 2 * 10**11
@@ -60,7 +60,7 @@ class LaidCopy:
 
 
 @dataclass(frozen=True)
-class Together:
+class PooledCells:
     """Records of the first copy by the cells that they have in all; arrays of length n_signatures."""
 
     records: Counts
@@ -78,8 +78,8 @@ class Together:
 
 
 def held_together(
-    copies: Sequence[LaidCopy], today: Today, holders: Iterable[Recipient], ground: TodaysPopulation
-) -> tuple[dict[Measure, float], Together]:
+    copies: Sequence[LaidCopy], today: TodaysCopy, holders: Iterable[Recipient], ground: TodaysPopulation
+) -> tuple[dict[Measure, float], PooledCells]:
     """Gate figures of the records of the first of some pooled copies, at the groups that are left.
 
     `today` is that of the first copy, the one in question; of `holders`, who share the copies, at least one, the worst
@@ -101,7 +101,9 @@ def held_together(
     return figures, found
 
 
-def laid_together(copies: Sequence[LaidCopy], codes: Codes, people: Counts, listed: Counts | None = None) -> Together:
+def laid_together(
+    copies: Sequence[LaidCopy], codes: Codes, people: Counts, listed: Counts | None = None
+) -> PooledCells:
     """Groups of the first copy's records that are left for a holder of the other copies as well.
 
     `codes` are the values of each distinct combination of the population, shape (n_tuples, n_attributes); `people` have
@@ -114,7 +116,7 @@ def laid_together(copies: Sequence[LaidCopy], codes: Codes, people: Counts, list
     matching, alone = (_matching(copies[:count], pooled, codes, people) for count in (len(copies), 1))
     effective = people_by_rule(pooled, people[:, None] if listed is None else np.column_stack([people, listed]))
     others = np.column_stack([np.zeros(len(first), dtype=np.bool_), *(copy.present for copy in pooled[1:])]).any(axis=1)
-    return Together(
+    return PooledCells(
         records=records.astype(np.int64),
         people=matching,
         effective=effective[:, 0],

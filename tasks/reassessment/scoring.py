@@ -95,7 +95,7 @@ class Delivered:
 
 
 @dataclass(frozen=True)
-class Today:
+class TodaysCopy:
     """A copy laid on the population of today."""
 
     request: ReleaseRequest
@@ -111,7 +111,7 @@ class Today:
 
 def score_with_originals(
     delivered: Delivered,
-    today: Today,
+    today: TodaysCopy,
     frame: pd.DataFrame,
     context: DecisionContext,
     uncertainty: UncertaintyFact | None,
@@ -139,7 +139,7 @@ def score_with_originals(
     return assemble(today.request, today.recipient, findings, context)
 
 
-def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact | None) -> dict[Measure, float]:
+def score_alone(delivered: Delivered, today: TodaysCopy, uncertainty: UncertaintyFact | None) -> dict[Measure, float]:
     """Measure what a copy's bytes and the population alone allow; parameters as ``score_with_originals``.
 
     A ReleasegateError says that the file or the population cannot be used.
@@ -160,7 +160,7 @@ def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact
     return figures | combined_figures(combined) | known.figures | uncertain_figures(uncertainty)
 
 
-def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> tuple[Candidate, Rows]:
+def candidate_today(delivered: Delivered, today: TodaysCopy, frame: pd.DataFrame) -> tuple[Candidate, Rows]:
     """A copy as it was released, in today's world, and the position in the microdata of each row of its file.
 
     The position is −1 for a decoy. Parameters and errors are those of ``score_with_originals``.
@@ -197,7 +197,7 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
     return candidate.with_dates(released_dates(request, frame, key)), rows
 
 
-def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, NDArray[np.bool_]]:
+def candidate_of_bytes(delivered: Delivered, today: TodaysCopy) -> tuple[Candidate, NDArray[np.bool_]]:
     """A copy as its bytes alone say it, and whether each row of the file is a record and no decoy.
 
     Its data are the distinct cells of the file with their records, decoys left out, and the values of the other columns
@@ -259,7 +259,7 @@ def _tuples_then(kept: Kept, request: ReleaseRequest, frame: pd.DataFrame, prepa
     return then
 
 
-def _generalization(kept: Kept, today: Today, index: CountIndex, cells: Codes) -> Generalization:
+def _generalization(kept: Kept, today: TodaysCopy, index: CountIndex, cells: Codes) -> Generalization:
     """The cells of a copy, and how many people each stands for today."""
     own, counted = ruled(kept, index)
     people = np.where(counted, index.population.counts, 0)

@@ -8,7 +8,7 @@ from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.payoffs import Floats, Payoffs
 from tasks.generalization.game.sequential_follower import SequentialFollower
@@ -73,7 +73,7 @@ def _sharing() -> list[Row]:
     def mean(payoffs: Floats) -> float:
         return float(data.counts @ payoffs / data.total)
 
-    for rule in Rule:
+    for rule in GameRule:
         for name, members in RECIPIENTS.items():
             games = [replace(problem, payoffs=one) for one in (*members, SharedFollower.together(members))]
             *own, shared = (mean(solve(game, data.codes, rule)[1]) for game in games)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tasks.assessments.identity.other_terms import frontier
 from tasks.assessments.identity.outcome import policy_outcome
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.generalize import generalize
 from tasks.generalization.paper_searches import backward_induction, lattice_search
 from tasks.generalization.setting import weights_of
@@ -174,7 +174,7 @@ def _times() -> list[Row]:
     data, million = adult.prepared().data, adult.resampled(1_000_000)
     cube, _ = adult.best_of(3, lambda: adult.fresh_table().people)
     exact, _ = adult.best_of(3, lambda: solve(adult.problem(adult.fresh_table()), data.codes))
-    no_attack, _ = adult.best_of(3, lambda: solve(adult.problem(adult.fresh_table()), data.codes, Rule.NO_ATTACK))
+    no_attack, _ = adult.best_of(3, lambda: solve(adult.problem(adult.fresh_table()), data.codes, GameRule.NO_ATTACK))
     larger, _ = adult.best_of(3, lambda: solve(adult.problem(adult.fresh_table()), million.codes))
     counted = adult.problem(adult.fresh_table())
     exhaustive, _ = adult.best_of(3, lambda: backward_induction(counted, data.codes))

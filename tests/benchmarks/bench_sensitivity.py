@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.identity.stakes import even_factors, game_means, robustness
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.problem import Problem
 from tasks.generalization.generalize import generalize
 from tasks.generalization.sensitivity.means import FixedFile, GameMeans, StakesPoints, around, fixed_file
@@ -57,9 +57,9 @@ def _times(problem: Problem, floor: Codes) -> list[Row]:
     for point in points:
         there = replace(problem, payoffs=stakes.payoffs(point))
         for method, rule, below in (
-            (Method.BASIC, Rule.BASIC, None),
-            (Method.NO_ATTACK, Rule.NO_ATTACK, None),
-            (Method.SH_FRIENDLY, Rule.BASIC, floor),
+            (Method.BASIC, GameRule.BASIC, None),
+            (Method.NO_ATTACK, GameRule.NO_ATTACK, None),
+            (Method.SH_FRIENDLY, GameRule.BASIC, floor),
         ):
             mean = data.counts @ solve(there, data.codes, rule, below)[1] / data.total
             gap = max(gap, abs(mean - found[method].publisher(stakes)[point]) / stakes.benefit[point])
@@ -138,7 +138,7 @@ def _reaches(problem: Problem, floor: Codes) -> list[Row]:
     free, friendly = staircases(problem, data, 2400), staircases(problem, data, 2400, floor)
     games = {
         Method.BASIC: lambda stakes: sweep(free, stakes),
-        Method.NO_ATTACK: lambda stakes: sweep(free, stakes, Rule.NO_ATTACK),
+        Method.NO_ATTACK: lambda stakes: sweep(free, stakes, GameRule.NO_ATTACK),
         Method.SH_FRIENDLY: lambda stakes: sweep(friendly, stakes),
     }
     return [

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from flows.pipeline.beside import beside
+from flows.pipeline.second_process import in_second_process
 from tasks.assessments.identity.score import score
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
@@ -110,7 +110,7 @@ def test_of_a_large_game_what_rests_on_a_brief_search_is_an_estimate(monkeypatch
 def test_work_beside_or_apart_gives_the_same(forked: bool) -> None:
     request, plays, others = asked(), candidates(), candidates()
     here = explained(request, plays)
-    elsewhere = beside if forked else others.apart
+    elsewhere = in_second_process if forked else others.apart
     there = explain(request, request.recipients[1], others, decided(request, others), beside=elsewhere)
     assert replace(there, games_solved=here.games_solved) == here
     assert others.games_solved < plays.games_solved

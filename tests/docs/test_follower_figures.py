@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.game.shared_follower import SharedFollower
 from tasks.request.model import Method, PenaltyGrid
@@ -44,13 +44,13 @@ def test_payoffs_of_the_partition_that_nobody_attacks(penalty: float, payoff: st
 def test_prices_of_sharing() -> None:
     problem, data = adult.problem(), adult.table().data
 
-    def price(members: tuple[Payoffs, ...], rule: Rule) -> float:
+    def price(members: tuple[Payoffs, ...], rule: GameRule) -> float:
         games = [replace(problem, payoffs=one) for one in (*members, SharedFollower.together(members))]
         *own, shared = (data.counts @ solve(game, data.codes, rule)[1] / data.total for game in games)
         return sum(own) - shared
 
     assert (INSURER.gain, adult.PAYOFFS.gain) == (3000, 300)
-    nobody = price(RECIPIENTS["university and insurer"], Rule.NO_ATTACK)
-    some = price(RECIPIENTS["university and insurer"], Rule.BASIC)
+    nobody = price(RECIPIENTS["university and insurer"], GameRule.NO_ATTACK)
+    some = price(RECIPIENTS["university and insurer"], GameRule.BASIC)
     assert f"{nobody:.2f} record by record" in SAID
     assert f"{some:.4f} and 0 where attacks are allowed" in SAID

@@ -8,7 +8,7 @@ import pytest
 
 from tasks.draft.document import Given
 from tasks.draft.draft import Draft, write_draft
-from tasks.draft.questions import EVERY, OF_RECIPIENT, Answers, Line, problem_of, read_answer, words_of
+from tasks.draft.questions import EVERY, OF_RECIPIENT, AnswerLine, Answers, problem_of, read_answer, words_of
 from tasks.request.document import Location
 from tasks.request.load import load_request
 from tests.draft.test_draft import wide
@@ -144,7 +144,7 @@ def test_the_example_of_an_agreement_invites_nobody_to_copy_a_chance_of_being_no
 
 
 def test_a_text_with_a_semicolon_of_its_own_is_told_that_it_separates_answers() -> None:
-    line = Line("", ((EVERY, "description"), (EVERY, "description")), 2)
+    line = AnswerLine("", ((EVERY, "description"), (EVERY, "description")), 2)
     told = "3 answers; expected 2: “;” separates answers, so put a comma within one"
     assert line.problem("an outcome; of the trial; A. Roe") == told
     assert line.problem("an outcome") == "1 answer; expected 2: “;” separates answers"

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from flows.pipeline.beside import beside
+from flows.pipeline.second_process import beside
 from tasks.core.errors import BadInput, StageFailed
 
 

@@ -19,7 +19,7 @@ from tasks.core.errors import BadInput, DataError, Outage, StageCrashed
 from tasks.delivery.verification import verify_bundle
 from tasks.microdata import workers as by_dask
 from tasks.microdata.parts import pieces
-from tasks.microdata.workers import Order
+from tasks.microdata.workers import WorkOrder
 from tasks.validation.run import judge
 from tests.flows.test_text_release import MARK, ask, note
 from tests.support.decoyed_world import make_decoyed_world, the_same_decoys
@@ -80,16 +80,16 @@ def _pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[WorkOrder]:
     """Orders that clusters are given."""
-    orders: list[Order] = []
+    orders: list[WorkOrder] = []
     connect = by_dask.connect
 
     def watched(address: str) -> Any:
         client = connect(address)
         send = client.map
 
-        def listed(work: Any, given: list[Order], **terms: Any) -> Any:
+        def listed(work: Any, given: list[WorkOrder], **terms: Any) -> Any:
             orders.extend(given)
             return send(work, given, **terms)
 
@@ -106,7 +106,7 @@ async def events_of(scheduler: Any) -> str:
 
 
 @pytest.fixture
-def told(running: Any, sent: list[Order], caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
+def told(running: Any, sent: list[WorkOrder], caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
     """All that the scheduler holds of tasks, and that scheduler, workers and their logs say of them."""
     from distributed.diagnostics.plugin import SchedulerPlugin
 
@@ -132,7 +132,7 @@ def told(running: Any, sent: list[Order], caplog: pytest.LogCaptureFixture) -> I
     running.scheduler.remove_plugin("watching")
 
 
-def works(orders: list[Order]) -> set[str]:
+def works(orders: list[WorkOrder]) -> set[str]:
     """Names of what workers are to do; of what is made of columns, the function that makes it."""
     called = [one.work for one in orders]
     return {(one.args[0] if one.func.__name__ == "_made" else one.func).__name__ for one in called}  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ def elsewhere(world: World) -> Path:
 
 @pytest.mark.slow
 def test_the_bundle_is_the_same_byte_for_byte_and_the_cluster_is_told_no_value(
-    parquet_world: World, engine: Any, cluster: str, sent: list[Order], told: Callable[[], str]
+    parquet_world: World, engine: Any, cluster: str, sent: list[WorkOrder], told: Callable[[], str]
 ) -> None:
     alone = parquet_world.run(engine)
     assert not sent
@@ -178,7 +178,7 @@ def test_the_bundle_is_the_same_byte_for_byte_and_the_cluster_is_told_no_value(
 
 @pytest.mark.slow
 def test_the_cluster_is_told_nothing_of_decoys(
-    engine: Any, cluster: str, sent: list[Order], told: Callable[[], str], tmp_path: Path
+    engine: Any, cluster: str, sent: list[WorkOrder], told: Callable[[], str], tmp_path: Path
 ) -> None:
     """Workers read the source alone: decoys are drawn, put among the records and written by the gate."""
     world = make_decoyed_world(tmp_path / "world")

@@ -96,7 +96,7 @@ def test_the_process_that_workers_are_forked_from_has_one_thread(module: str) ->
     """A child of one with threads may wait for ever for a lock that one of them held."""
     script = (
         "import os\n"
-        "from flows.pipeline.beside import beside\n"
+        "from flows.pipeline.second_process import beside\n"
         "from flows.pipeline.workers import start_fork_server\n"
         f"start_fork_server(preloaded='{module}')\n"
         "print(len(os.listdir(f'/proc/{beside(os.getppid)()}/task')))\n"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tasks.assessments.identity.outcome import policy_outcome, transparent_risk
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.generalize import generalize
@@ -151,10 +151,10 @@ def test_sparse_counts_solve_alike_on_a_sample_of_the_data() -> None:
     sparse = type(dense)(
         dense.hierarchies, dense.loss, dense.payoffs, SparseCube(table.population, table.population, table.hierarchies)
     )
-    for rule in Rule:
+    for rule in GameRule:
         np.testing.assert_array_equal(solve(dense, codes, rule)[0], solve(sparse, codes, rule)[0])
     with pytest.raises(TypeError):
-        partition(dense, sparse.people, Rule.BASIC)
+        partition(dense, sparse.people, GameRule.BASIC)
 
 
 def test_pooled_copies_of_two_recipients_give_finer_groups_away() -> None:

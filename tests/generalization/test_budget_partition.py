@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget import partitions
 from tasks.generalization.budget.partitions import PartitionPlan, Weighed, plan_partition
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.microdata.cell_layers import CellLayers
 from tasks.microdata.cube import cells_at
@@ -96,14 +96,14 @@ def weighed_of(world: World, *, by_records: bool, sparse: bool) -> Weighed:
 @settings(deadline=None, max_examples=examples(50), phases=[Phase.generate])
 @given(
     world=st.one_of(worlds(max_attributes=2, max_count=4), worlds_with_followers(max_attributes=2)).map(covered),
-    rule=st.sampled_from(Rule),
+    rule=st.sampled_from(GameRule),
     by_records=st.booleans(),
     sparse=st.booleans(),
     data=st.data(),
 )
-def test_as_every_partition(world: World, rule: Rule, by_records: bool, sparse: bool, data: st.DataObject) -> None:
+def test_as_every_partition(world: World, rule: GameRule, by_records: bool, sparse: bool, data: st.DataObject) -> None:
     budget = data.draw(budgets(world, partition=True))
-    expected = every_partition(world, budget, by_records=by_records, no_attack=rule is Rule.NO_ATTACK)
+    expected = every_partition(world, budget, by_records=by_records, no_attack=rule is GameRule.NO_ATTACK)
     problem, weighed = world.problem(sparse=sparse), weighed_of(world, by_records=by_records, sparse=sparse)
     if expected == -np.inf:
         with pytest.raises(StageFailed):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.game.count_index import matching_people
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.generalization_file import load_generalization, save_generalization
 from tasks.generalization.generalize import generalize, population_cells
 from tasks.request.model import BUDGETED, DIVISIONS, PARTITIONS, BudgetPolicy, GatesBudget, Method
@@ -78,7 +78,7 @@ def test_the_population_has_what_pays_most_at_the_prices(world: World, most: flo
     problem, data, population = world.problem(), world.tuples(world.records), world.tuples(world.people)
     budget = BudgetPolicy(reidentifications=most, suppression=0.5 if spare else None)
     try:
-        found = budgeted_records(problem, population, data, budget, Rule.BASIC)
+        found = budgeted_records(problem, population, data, budget, GameRule.BASIC)
     except StageFailed:
         return
     prices = {one.name: one.price for one in found.outcome.limits}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, Plan
 from tasks.generalization.budget.records import RecordPlan, plan_records
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.facts import LimitFact
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.request.model import BudgetPolicy
@@ -91,13 +91,13 @@ def budgets(draw: st.DrawFn, world: World, *, partition: bool = False) -> Budget
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
-@given(world=WORLDS, rule=st.sampled_from(Rule), data=st.data())
-def test_as_every_assignment(world: World, rule: Rule, data: st.DataObject) -> None:
+@given(world=WORLDS, rule=st.sampled_from(GameRule), data=st.data())
+def test_as_every_assignment(world: World, rule: GameRule, data: st.DataObject) -> None:
     few = {values: min(count, 2) for values, count in list(world.records.items())[:3]}
     world = World(world.rows, world.people, few, world.payoffs, world.weights)
     budget = data.draw(budgets(world))
     n_records = sum(few.values())
-    each = {values: one_record(world, values, budget, no_attack=rule is Rule.NO_ATTACK) for values in few}
+    each = {values: one_record(world, values, budget, no_attack=rule is GameRule.NO_ATTACK) for values in few}
     records = [
         [(count * payoff, tuple(count * one for one in use)) for payoff, use in each[values]]
         for values, count in few.items()
@@ -153,9 +153,9 @@ def test_who_cannot_be_left_out_is_released_at_a_loss() -> None:
 
 
 @settings(deadline=None, max_examples=examples(20))
-@given(world=WORLDS, rule=st.sampled_from(Rule))
-def test_without_limits_it_is_the_optimum_of_each_record(world: World, rule: Rule) -> None:
-    assume(rule is Rule.BASIC or not attacked_everywhere(world))
+@given(world=WORLDS, rule=st.sampled_from(GameRule))
+def test_without_limits_it_is_the_optimum_of_each_record(world: World, rule: GameRule) -> None:
+    assume(rule is GameRule.BASIC or not attacked_everywhere(world))
     plan = plan_records(world.problem(), world.tuples(world.records), BudgetPolicy.model_construct(), rule)
     assert plan.payoff == pytest.approx(plan.without_budget, abs=1e-6)
     assert uses(plan) == ()

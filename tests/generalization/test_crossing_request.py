@@ -18,7 +18,7 @@ from tasks.core.errors import HierarchyError, StageFailed
 from tasks.decoys.classes import lineages
 from tasks.generalization.game.count_index import CountIndex
 from tasks.generalization.game.demands import plain_demands
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.payoffs import InformationLoss
 from tasks.generalization.game.problem import Problem
@@ -141,7 +141,7 @@ NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
     "budget of cells": lambda tiny: generalization(
         tiny, Method.BASIC_PARTITION, budget=BudgetPolicy(reidentifications=1.0)
     ),
-    "exact recursion": lambda tiny: partition(problem_of(tiny), tiny[2].people, Rule.BASIC),
+    "exact recursion": lambda tiny: partition(problem_of(tiny), tiny[2].people, GameRule.BASIC),
     "pruned lattice": lambda tiny: continued_search(problem_of(tiny), tiny[2].data.codes),
     "lineage": lambda tiny: lineages(tiny[2].hierarchies),
 }

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.generalization.game import problem as problems
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.paper_searches import backward_induction
 from tests.reference.continued_search import continued_search
@@ -17,7 +17,7 @@ from tests.support.worlds import World, worlds
 QUICK = settings(deadline=None, max_examples=examples(40))
 
 
-def check_against_loops(world: World, rule: Rule, floors: list[tuple[int, ...]] | None, *, sparse: bool) -> None:
+def check_against_loops(world: World, rule: GameRule, floors: list[tuple[int, ...]] | None, *, sparse: bool) -> None:
     problem, values = world.problem(sparse=sparse), world.all_values
     codes = world.codes(values)
     floor = None if floors is None else np.array(floors, dtype=np.int32)
@@ -27,7 +27,7 @@ def check_against_loops(world: World, rule: Rule, floors: list[tuple[int, ...]] 
     np.testing.assert_allclose(payoffs, slow_payoffs, rtol=0, atol=1e-9)
     for row, value in enumerate(values):
         levels, worth = slow.best_strategy(
-            world, value, no_attack=rule is Rule.NO_ATTACK, floor=None if floors is None else floors[row]
+            world, value, no_attack=rule is GameRule.NO_ATTACK, floor=None if floors is None else floors[row]
         )
         if levels is None:
             assert nodes[row] == -1
@@ -39,14 +39,14 @@ def check_against_loops(world: World, rule: Rule, floors: list[tuple[int, ...]] 
 
 @pytest.mark.slow
 @QUICK
-@given(world=st.one_of(worlds(), worlds(crossing=True)), rule=st.sampled_from(Rule), sparse=st.booleans())
-def test_every_strategy_and_payoff_is_that_of_plain_loops(world: World, rule: Rule, sparse: bool) -> None:
+@given(world=st.one_of(worlds(), worlds(crossing=True)), rule=st.sampled_from(GameRule), sparse=st.booleans())
+def test_every_strategy_and_payoff_is_that_of_plain_loops(world: World, rule: GameRule, sparse: bool) -> None:
     check_against_loops(world, rule, None, sparse=sparse)
 
 
 @QUICK
-@given(world=worlds(max_attributes=2), rule=st.sampled_from(Rule), data=st.data())
-def test_with_a_floor_of_its_own_for_each_tuple(world: World, rule: Rule, data: st.DataObject) -> None:
+@given(world=worlds(max_attributes=2), rule=st.sampled_from(GameRule), data=st.data())
+def test_with_a_floor_of_its_own_for_each_tuple(world: World, rule: GameRule, data: st.DataObject) -> None:
     one_floor = st.tuples(*(st.integers(0, height - 1) for height in slow.heights(world)))
     number = len(world.all_values)
     floors = data.draw(st.lists(one_floor, min_size=number, max_size=number))
@@ -67,8 +67,8 @@ def test_continued_lattice_search_is_optimal(world: World) -> None:
 
 
 @QUICK
-@given(world=worlds(), rule=st.sampled_from(Rule), profiles_a_pass=st.integers(1, 3))
-def test_passes_of_any_size_give_the_same(world: World, rule: Rule, profiles_a_pass: int) -> None:
+@given(world=worlds(), rule=st.sampled_from(GameRule), profiles_a_pass=st.integers(1, 3))
+def test_passes_of_any_size_give_the_same(world: World, rule: GameRule, profiles_a_pass: int) -> None:
     problem = world.problem()
     codes = world.codes(world.all_values)
     whole = solve(problem, codes, rule)
@@ -94,7 +94,7 @@ def test_best_strategies_by_hand(pair_world: World) -> None:
     nodes, payoffs = solve(problem, codes)
     assert problem.lattice.nodes[nodes].tolist() == [[1, 0]]
     assert payoffs[0] == pytest.approx(40)
-    nodes, payoffs = solve(problem, codes, Rule.NO_ATTACK)
+    nodes, payoffs = solve(problem, codes, GameRule.NO_ATTACK)
     assert problem.lattice.nodes[nodes].tolist() == [[1, 1]]
     assert payoffs[0] == pytest.approx(30)
     nodes, payoffs = solve(problem, codes, floor=np.array([[0, 1]], dtype=np.int32))
@@ -119,7 +119,7 @@ def test_no_strategy_where_the_whole_population_is_attacked(pair_world: World) -
     problem, codes = pair_world.problem(), pair_world.codes([("a1", "b1")])
     eager = Payoffs(benefit=90, loss=60, gain=1e6, cost=1)
     nodes, payoffs = solve(
-        type(problem)(problem.hierarchies, problem.loss, eager, problem.people), codes, Rule.NO_ATTACK
+        type(problem)(problem.hierarchies, problem.loss, eager, problem.people), codes, GameRule.NO_ATTACK
     )
     assert nodes.tolist() == [-1]
     assert payoffs.tolist() == [-np.inf]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.game.problem import all_attacked
@@ -26,8 +26,8 @@ MEBIBYTE = 2**20
 
 
 @QUICK
-@given(world=worlds_with_followers(), rule=st.sampled_from(Rule), sparse=st.booleans(), data=st.data())
-def test_record_by_record(world: World, rule: Rule, sparse: bool, data: st.DataObject) -> None:
+@given(world=worlds_with_followers(), rule=st.sampled_from(GameRule), sparse=st.booleans(), data=st.data())
+def test_record_by_record(world: World, rule: GameRule, sparse: bool, data: st.DataObject) -> None:
     floors = None
     if data.draw(st.booleans()):
         one = st.tuples(*(st.integers(0, height - 1) for height in slow.heights(world)))
@@ -36,9 +36,9 @@ def test_record_by_record(world: World, rule: Rule, sparse: bool, data: st.DataO
 
 
 @QUICK
-@given(world=worlds_with_followers(max_attributes=2), rule=st.sampled_from(Rule), sparse=st.booleans())
-def test_partition(world: World, rule: Rule, sparse: bool) -> None:
-    total, released = slow.partition(world, world.people, no_attack=rule is Rule.NO_ATTACK)
+@given(world=worlds_with_followers(max_attributes=2), rule=st.sampled_from(GameRule), sparse=st.booleans())
+def test_partition(world: World, rule: GameRule, sparse: bool) -> None:
+    total, released = slow.partition(world, world.people, no_attack=rule is GameRule.NO_ATTACK)
     problem, people = world.problem(sparse=sparse), world.cube(world.people, sparse=sparse)
     if not np.isfinite(total):
         with pytest.raises(StageFailed, match="nobody would attack"):
@@ -105,7 +105,7 @@ def test_what_a_block_says_of_a_recipient_who_plans(pair_world: World) -> None:
     planner = one_attempt(type(pair_world.payoffs)(benefit=90, loss=60, gain=125, cost=10), population=10)
     other = type(problem)(problem.hierarchies, problem.loss, planner, problem.people)
     with pytest.raises(StageFailed) as caught:
-        partition(other, problem.people, Rule.NO_ATTACK)
+        partition(other, problem.people, GameRule.NO_ATTACK)
     assert caught.value.expected == "a population of at least 13 people (nobody attacks as many)"
     with pytest.raises(Exception, match="single attempt"):
         lattice_search(other, pair_world.codes([("a1", "b1")]))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.partition import RELEASE, partition
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.microdata import cell_layers
@@ -21,24 +21,24 @@ from tests.support.examples import examples
 from tests.support.worlds import People, World, worlds
 
 QUICK = settings(deadline=None, max_examples=examples(40))
-RULES = st.sampled_from(Rule)
+RULES = st.sampled_from(GameRule)
 
 
-def feasible(world: World, rule: Rule) -> bool:
+def feasible(world: World, rule: GameRule) -> bool:
     payoffs = world.payoffs
-    return rule is Rule.BASIC or payoffs.cost * sum(world.people.values()) >= payoffs.gain
+    return rule is GameRule.BASIC or payoffs.cost * sum(world.people.values()) >= payoffs.gain
 
 
-def levels_of(world: World, weights: People, rule: Rule, *, sparse: bool) -> tuple[float, Codes]:
+def levels_of(world: World, weights: People, rule: GameRule, *, sparse: bool) -> tuple[float, Codes]:
     split = partition(world.problem(sparse=sparse), world.cube(weights, sparse=sparse), rule)
     return split.total, split.levels(world.codes(world.all_values))
 
 
 @QUICK
 @given(world=worlds(), rule=RULES, by_records=st.booleans(), sparse=st.booleans())
-def test_as_the_recursion_over_sets(world: World, rule: Rule, by_records: bool, sparse: bool) -> None:
+def test_as_the_recursion_over_sets(world: World, rule: GameRule, by_records: bool, sparse: bool) -> None:
     weights = world.records if by_records else world.people
-    total, released = slow.partition(world, weights, no_attack=rule is Rule.NO_ATTACK)
+    total, released = slow.partition(world, weights, no_attack=rule is GameRule.NO_ATTACK)
     if not feasible(world, rule):
         assert total == -np.inf
         with pytest.raises(StageFailed):
@@ -54,7 +54,9 @@ def test_as_the_recursion_over_sets(world: World, rule: Rule, by_records: bool, 
 @pytest.mark.slow
 @QUICK
 @given(world=worlds(), rule=RULES)
-def test_dense_and_sparse_release_everybody_alike_even_who_is_not_in_the_population(world: World, rule: Rule) -> None:
+def test_dense_and_sparse_release_everybody_alike_even_who_is_not_in_the_population(
+    world: World, rule: GameRule
+) -> None:
     if feasible(world, rule):
         dense = levels_of(world, world.people, rule, sparse=False)
         sparse = levels_of(world, world.people, rule, sparse=True)
@@ -64,7 +66,7 @@ def test_dense_and_sparse_release_everybody_alike_even_who_is_not_in_the_populat
 
 @QUICK
 @given(world=worlds(), rule=RULES, sparse=st.booleans(), few=st.booleans())
-def test_the_same_to_the_last_bit_as_node_by_node(world: World, rule: Rule, sparse: bool, few: bool) -> None:
+def test_the_same_to_the_last_bit_as_node_by_node(world: World, rule: GameRule, sparse: bool, few: bool) -> None:
     if not feasible(world, rule):
         return
     problem, trees, payoffs = world.problem(sparse=sparse), world.hierarchies, world.payoffs
@@ -76,7 +78,7 @@ def test_the_same_to_the_last_bit_as_node_by_node(world: World, rule: Rule, spar
     def worth(cell: Cell) -> tuple[float, int]:
         people = np.array([counts[cell]])
         value = payoffs.publisher(payoffs.benefit * problem.loss.kept(np.array([cell])), people) * people
-        forbidden = rule is Rule.NO_ATTACK and payoffs.attacked(people)[0]
+        forbidden = rule is GameRule.NO_ATTACK and payoffs.attacked(people)[0]
         return -np.inf if forbidden else float(value[0]), RELEASE
 
     total, choices = partition_by_node(trees, counts, worth)
@@ -94,7 +96,7 @@ def test_the_same_to_the_last_bit_as_node_by_node(world: World, rule: Rule, spar
 
 @QUICK
 @given(world=worlds(), rule=RULES)
-def test_everybody_in_a_released_cell_is_released_as_that_cell(world: World, rule: Rule) -> None:
+def test_everybody_in_a_released_cell_is_released_as_that_cell(world: World, rule: GameRule) -> None:
     if not feasible(world, rule):
         return
     problem, people = world.problem(), world.tuples(world.people)
@@ -103,20 +105,20 @@ def test_everybody_in_a_released_cell_is_released_as_that_cell(world: World, rul
     distinct, cell = np.unique(cells, axis=0, return_inverse=True)
     released_as = np.bincount(cell, weights=people.counts)
     np.testing.assert_array_equal(problem.people.count(distinct), released_as)
-    if rule is Rule.NO_ATTACK:
+    if rule is GameRule.NO_ATTACK:
         assert not problem.payoffs.attacked(problem.people.count(distinct)).any()
 
 
 @QUICK
 @given(world=worlds(), by_records=st.booleans(), rule=RULES)
-def test_never_worse_than_one_common_strategy(world: World, by_records: bool, rule: Rule) -> None:
+def test_never_worse_than_one_common_strategy(world: World, by_records: bool, rule: GameRule) -> None:
     if not feasible(world, rule):
         return
     weights = world.records if by_records else world.people
     total, _ = levels_of(world, weights, rule, sparse=False)
     for levels in slow.strategies(world):
         cells = {slow.cell_of(world, value, levels) for value in world.people}
-        if rule is Rule.BASIC or not any(slow.attacked(world, cell) for cell in cells):
+        if rule is GameRule.BASIC or not any(slow.attacked(world, cell) for cell in cells):
             common = sum(slow.count(weights, cell) * slow.payoff(world, cell) for cell in cells)
             assert total >= common - 1e-6
 
@@ -134,13 +136,13 @@ def test_by_hand(pair_world: World) -> None:
         Payoffs(benefit=90, loss=110, gain=60, cost=10),
         pair_world.weights,
     )
-    total, levels = levels_of(world, world.people, Rule.BASIC, sparse=False)
+    total, levels = levels_of(world, world.people, GameRule.BASIC, sparse=False)
     assert total == pytest.approx(320)
     at = dict(zip(world.all_values, levels.tolist(), strict=True))
     assert all(at[a, b] == [1, 1] for a in ("a1", "a2") for b in ("b1", "b2"))
     assert at["a1", "b3"] == at["a2", "b4"] == [0, 0]
     # Nobody is to be attacked: a1 has 3 people and b34 has 4, so the 10 stay together.
-    total, levels = levels_of(world, world.people, Rule.NO_ATTACK, sparse=False)
+    total, levels = levels_of(world, world.people, GameRule.NO_ATTACK, sparse=False)
     assert total == 0
     assert levels.tolist() == [[1, 2]] * 8
 
@@ -151,7 +153,7 @@ def test_who_is_not_in_the_population_is_released_in_no_more_detail_than_the_cel
     people = {("a1", "b1"): 6, ("a1", "b2"): 6}
     world = World(pair_world.rows, people, people, pair_world.payoffs, pair_world.weights)
     for sparse in (False, True):
-        total, levels = levels_of(world, people, Rule.NO_ATTACK, sparse=sparse)
+        total, levels = levels_of(world, people, GameRule.NO_ATTACK, sparse=sparse)
         assert total == pytest.approx(12 * 90)
         at = dict(zip(world.all_values, levels.tolist(), strict=True))
         assert at["a1", "b1"] == [0, 0]
@@ -165,15 +167,15 @@ def test_infeasible_is_a_block_that_says_how_many_people_it_takes(pair_world: Wo
     for sparse in (False, True):
         problem = world.problem(sparse=sparse)
         with pytest.raises(StageFailed, match="nobody would attack") as caught:
-            partition(problem, problem.people, Rule.NO_ATTACK)
+            partition(problem, problem.people, GameRule.NO_ATTACK)
         assert "at least 12 people" in caught.value.expected
-        assert partition(problem, problem.people, Rule.BASIC).total > 0
+        assert partition(problem, problem.people, GameRule.BASIC).total > 0
 
 
 def test_counts_of_two_forms_do_not_mix(pair_world: World) -> None:
     problem = pair_world.problem()
     with pytest.raises(TypeError, match="same form"):
-        partition(problem, pair_world.cube(pair_world.people, sparse=True), Rule.BASIC)
+        partition(problem, pair_world.cube(pair_world.people, sparse=True), GameRule.BASIC)
 
 
 def test_equal_sums_are_split(pair_world: World) -> None:
@@ -182,5 +184,5 @@ def test_equal_sums_are_split(pair_world: World) -> None:
         pair_world.rows, {("a1", "b1"): 6, ("a2", "b1"): 6}, {("a1", "b1"): 1}, pair_world.payoffs, (0.0, 1.0)
     )
     problem = world.problem()
-    levels = partition(problem, problem.people, Rule.NO_ATTACK).levels(world.codes([("a1", "b1"), ("a2", "b1")]))
+    levels = partition(problem, problem.people, GameRule.NO_ATTACK).levels(world.codes([("a1", "b1"), ("a2", "b1")]))
     assert levels.tolist() == [[0, 0], [0, 0]]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.game.problem import Problem
@@ -48,7 +48,7 @@ def check_means(problem: Problem, data: Tuples, nodes: NDArray[np.intp], got: Ga
     assert got.kept[point] == pytest.approx(data.counts @ value / total / payoffs.benefit)
 
 
-def check_world(world: World, every: list[Payoffs], rule: Rule, floor: Codes | None, *, sparse: bool) -> None:
+def check_world(world: World, every: list[Payoffs], rule: GameRule, floor: Codes | None, *, sparse: bool) -> None:
     problem, data = world.problem(sparse=sparse), world.tuples(dict.fromkeys(world.all_values, 1))
     terms = points_of(every)
     stairs = staircases(problem, data, int(terms.safe.max()), floor)
@@ -64,10 +64,10 @@ def check_world(world: World, every: list[Payoffs], rule: Rule, floor: Codes | N
 @given(
     world=st.one_of(worlds(), worlds(crossing=True)),
     every=st.lists(stakes(), min_size=1, max_size=4, unique=True),
-    rule=st.sampled_from(Rule),
+    rule=st.sampled_from(GameRule),
     sparse=st.booleans(),
 )
-def test_each_point_is_solved_as_by_itself(world: World, every: list[Payoffs], rule: Rule, sparse: bool) -> None:
+def test_each_point_is_solved_as_by_itself(world: World, every: list[Payoffs], rule: GameRule, sparse: bool) -> None:
     check_world(world, every, rule, None, sparse=sparse)
 
 
@@ -77,7 +77,7 @@ def test_with_a_floor(world: World, every: list[Payoffs], data: st.DataObject) -
     one_floor = st.tuples(*(st.integers(0, height - 1) for height in slow.heights(world)))
     number = len(world.all_values)
     floors = np.array(data.draw(st.lists(one_floor, min_size=number, max_size=number)), dtype=np.int32)
-    check_world(world, every, Rule.BASIC, floors, sparse=False)
+    check_world(world, every, GameRule.BASIC, floors, sparse=False)
 
 
 @settings(deadline=None, max_examples=examples(25))
@@ -128,7 +128,7 @@ def test_adult_at_random_stakes() -> None:
     floor = np.column_stack([axis.floor[table.data.codes[:, at]] for at, axis in enumerate(table.safe_harbor)])
     rng = np.random.default_rng(8)
     terms = around(adult.PAYOFFS, *(10.0 ** rng.uniform(-1, 1, (3, 2))))
-    for below, rule in ((None, Rule.BASIC), (None, Rule.NO_ATTACK), (floor, Rule.BASIC)):
+    for below, rule in ((None, GameRule.BASIC), (None, GameRule.NO_ATTACK), (floor, GameRule.BASIC)):
         stairs = staircases(problem, table.data, int(terms.safe.max()), below)
         nodes, means = chosen_nodes(stairs, terms, rule), sweep(stairs, terms, rule)
         for point in range(len(terms)):
@@ -143,14 +143,14 @@ def test_adult_at_random_stakes() -> None:
 @given(
     world=worlds(max_attributes=2),
     every=st.lists(stakes(), min_size=1, max_size=3, unique=True),
-    rule=st.sampled_from(Rule),
+    rule=st.sampled_from(GameRule),
 )
-def test_partition_at_each_point(world: World, every: list[Payoffs], rule: Rule) -> None:
+def test_partition_at_each_point(world: World, every: list[Payoffs], rule: GameRule) -> None:
     problem, data, terms = world.problem(), world.tuples(world.records), points_of(every)
     means = sweep_partition(problem, problem.people, data, terms, rule)
     for point, payoffs in enumerate(every):
         there = replace(problem, payoffs=payoffs)
-        if rule is Rule.NO_ATTACK and payoffs.attacked(np.array([sum(world.people.values())]))[0]:
+        if rule is GameRule.NO_ATTACK and payoffs.attacked(np.array([sum(world.people.values())]))[0]:
             assert np.isnan(means.kept[point]), "a population smaller than any safe group"
             continue
         levels = partition(there, there.people, rule).levels(data.codes)

@@ -12,7 +12,7 @@ from tasks.adversary.fmdp import access_densities, sink_probability
 from tasks.adversary.rounding import least_favourable
 from tasks.core.errors import ParameterError
 from tasks.generalization.game import sequential_follower
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.game.sequential_follower import Belief, SequentialFollower
@@ -140,8 +140,8 @@ def test_with_one_attempt_the_planner_is_the_attacker_of_wan(payoffs: Payoffs, d
 
 
 @settings(deadline=None, max_examples=examples(20))
-@given(world=worlds(), rule=st.sampled_from(Rule))
-def test_and_then_the_publisher_plays_the_same_strategies(world: World, rule: Rule) -> None:
+@given(world=worlds(), rule=st.sampled_from(GameRule))
+def test_and_then_the_publisher_plays_the_same_strategies(world: World, rule: GameRule) -> None:
     problem, codes = world.problem(), world.codes(world.all_values)
     other = replace(problem, payoffs=one_attempt(world.payoffs))
     nodes, payoffs = solve(problem, codes, rule)

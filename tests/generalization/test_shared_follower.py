@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.game.shared_follower import SharedFollower
@@ -52,8 +52,8 @@ def test_as_a_loop_over_the_members(several: SharedFollower) -> None:
 
 
 @settings(deadline=None, max_examples=examples(15))
-@given(world=worlds(), rule=st.sampled_from(Rule), data=st.data())
-def test_sharing_never_pays_and_costs_nothing_among_equals(world: World, rule: Rule, data: st.DataObject) -> None:
+@given(world=worlds(), rule=st.sampled_from(GameRule), data=st.data())
+def test_sharing_never_pays_and_costs_nothing_among_equals(world: World, rule: GameRule, data: st.DataObject) -> None:
     people = sum(world.people.values())
     members = data.draw(st.lists(single(people), min_size=1, max_size=3))
     probabilities = [1 / len(members)] * len(members)
@@ -79,7 +79,7 @@ def test_sharing_never_pays_and_costs_nothing_among_equals(world: World, rule: R
     assert together[1] == pytest.approx(3 * alone[1], abs=1e-6 * people)
 
 
-def _total(problem, cube, rule: Rule) -> float:
+def _total(problem, cube, rule: GameRule) -> float:
     try:
         return partition(problem, cube, rule).total
     except StageFailed:

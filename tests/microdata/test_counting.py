@@ -19,7 +19,7 @@ from tasks.microdata.parts import FilePart, code_part, joined_records, joined_tu
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
 from tasks.microdata.tuples import Tuples
-from tasks.microdata.workers import Order
+from tasks.microdata.workers import WorkOrder
 from tasks.request.load import LoadedRequest
 from tests.reference.counted_tuples import count_tuples
 from tests.support.examples import examples
@@ -220,7 +220,7 @@ def test_an_answer_with_other_records_than_were_asked_for_is_refused(
 class Careless:
     """A cluster whose workers count every record twice."""
 
-    def map(self, follow: Any, orders: list[Order], **_: Any) -> list[FilePart]:
+    def map(self, follow: Any, orders: list[WorkOrder], **_: Any) -> list[FilePart]:
         parts = map(follow, orders)
         return [replace(part, tuples=replace(part.tuples, counts=part.tuples.counts * 2)) for part in parts]
 

@@ -16,20 +16,20 @@ from tasks.microdata.build import build_hierarchies
 from tasks.microdata.coded_frame import by_columns, read_coded
 from tasks.microdata.parts import PartCoder, pieces
 from tasks.microdata.read import no_records, read_population
-from tasks.microdata.workers import Order, Refusal, connect, done, follow, shares
+from tasks.microdata.workers import Refusal, WorkOrder, connect, done, follow, shares
 from tasks.request.load import LoadedRequest, load_request, named_files, take_snapshot
 from tasks.validation.run import Judged, judge, validate
 from tests.microdata.test_counting import drawn, in_pieces, odd_request
 from tests.support.silence import CANARY, assert_silent
 
 
-def order_of(loaded: LoadedRequest, *, path: Path | None = None, **changes: Any) -> Order:
+def order_of(loaded: LoadedRequest, *, path: Path | None = None, **changes: Any) -> WorkOrder:
     file = loaded.base / "data.parquet"
     values, _ = read_population(loaded.base / "population.csv", loaded.request.population, ("zip", "age", "sex"))
     (piece,) = pieces(file, loaded.request)
     names = changes.pop("names", ("zip", "age", "sex", "diagnosis"))
     coder = PartCoder(path or file, names, ("diagnosis",), ("?",), build_hierarchies(loaded, values))
-    order = Order(partial(coder.code, piece), coder.path, file_sha256(file), by_dask.program())
+    order = WorkOrder(partial(coder.code, piece), coder.path, file_sha256(file), by_dask.program())
     return replace(order, **changes)
 
 

@@ -13,7 +13,7 @@ from tasks.delivery.kept import Kept
 from tasks.generalization.game.count_index import Generalization
 from tasks.microdata.hierarchy import MISSING, Codes, hierarchy_from_rows, with_leaf_apart
 from tasks.microdata.tuples import distinct_tuples
-from tasks.reassessment.pooling import LaidCopy, Together, by_more_attributes, copy_of, laid_together, without_whole
+from tasks.reassessment.pooling import LaidCopy, PooledCells, by_more_attributes, copy_of, laid_together, without_whole
 from tasks.reassessment.population import TodaysPopulation
 from tasks.reassessment.scoring import Delivered
 from tasks.request.model import Method
@@ -56,7 +56,7 @@ def delivered_of(kept: Kept, cells: Codes) -> Delivered:
     return Delivered(cast("Any", None), kept, source, (), seed, cast("Any", None))
 
 
-def lines(found: Together) -> list[tuple[int, ...]]:
+def lines(found: PooledCells) -> list[tuple[int, ...]]:
     """Figures of each record, sorted."""
     assert found.listed is not None
     held = zip(found.records, found.people, found.effective, found.listed, strict=True)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.reassessment.pooling import LaidCopy, Together, laid_together
+from tasks.reassessment.pooling import LaidCopy, PooledCells, laid_together
 from tests.support.examples import examples
 
 VALUES = (4, 3, 3)
@@ -51,7 +51,7 @@ def signature_of(copies: Sequence[LaidCopy], rows: Sequence[int | None]) -> tupl
     )
 
 
-def expanded(found: Together) -> list[tuple[int, ...]]:
+def expanded(found: PooledCells) -> list[tuple[int, ...]]:
     """As many lines as records, in order."""
     listed = found.listed
     assert listed is not None

@@ -127,9 +127,9 @@ class TestUtility:
             for number in range(45)
         )
         most = section(with_utility(associations=many))
-        assert "the 15 that changed most of 45" in most
-        assert "a30 and b correlation" in most
-        assert "a29 and b correlation" not in most
+        assert "the 10 that changed most of 45" in most
+        assert "a35 and b correlation" in most
+        assert "a34 and b correlation" not in most
         assert "race and sex Cramér's V 0.118 0.101 age and sex Cramér's V 0.138 0.130" in text
         fact = linkage_records.utility()
         unknown = AssociationFact(attributes=("a", "b"), measure="correlation", before=None, after=0.5)

@@ -17,7 +17,7 @@ from tasks.assessments.combined.known_sets import (
     Floats,
     KnownSet,
     KnownSetTree,
-    Tuples,
+    KnownTuples,
     checked_probabilities,
     known_sets,
     product,
@@ -166,7 +166,7 @@ def _solved(problem: "_Problem", factor: float) -> MeanContributions:
     hidden = [place for place in problem.sensitive if place not in knowable]
     widths = {place: int(table[:, place].max()) + 1 for place in sorted(knowable.union(hidden))}
     columns = {place: table[:, place].astype(np.min_scalar_type(-width)) for place, width in widths.items()}
-    alike = Tuples(np.ones(len(table)), np.zeros(len(table), dtype=np.int32), 1, columns, widths, {}, {})
+    alike = KnownTuples(np.ones(len(table)), np.zeros(len(table), dtype=np.int32), 1, columns, widths, {}, {})
     for place in certain:
         alike = alike.known(place)
     tree = KnownSetTree(weights, {place: widths[place] for place in knowable - certain})

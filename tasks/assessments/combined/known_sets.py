@@ -130,7 +130,7 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True)
-class Tuples:
+class KnownTuples:
     """Distinct tuples of the attributes that a part of the tree of known sets looks at."""
 
     counts: Floats
@@ -149,13 +149,13 @@ class Tuples:
     alone: Mapping[int, float]
     """The same of tuples left out for being alone, each divided by its records, added up."""
 
-    def known(self, place: int) -> "Tuples":
+    def known(self, place: int) -> "KnownTuples":
         """The tuples grouped by one attribute more, which is no secret then."""
         groups, size = _refined(self.groups, self.n_groups, self.columns[place], self.widths[place])
         secrets = {name: secret for name, secret in self.secrets.items() if name != place}
         return replace(self, groups=groups, n_groups=size, secrets=secrets)
 
-    def merged(self, apart: Collection[int]) -> "Tuples":
+    def merged(self, apart: Collection[int]) -> "KnownTuples":
         """The tuples with one secret in place of all but some."""
         others = [place for place in self.secrets if place not in apart]
         if others in ([], [UNKNOWN]):
@@ -166,18 +166,18 @@ class Tuples:
         alone[UNKNOWN] = sum(self.alone[place] for place in others)
         return replace(self, secrets=secrets, alone=alone)
 
-    def numbered(self, sizes: Floats) -> "Tuples":
+    def numbered(self, sizes: Floats) -> "KnownTuples":
         """The tuples with groups numbered without gaps where most of the numbers have no record."""
         if _SPREAD * np.count_nonzero(sizes) > len(sizes):
             return self
         groups, distinct = _numbered(self.groups, self.n_groups)
         return replace(self, groups=groups, n_groups=len(distinct))
 
-    def several(self, alone: NDArray[np.bool_], places: Collection[int]) -> tuple["Tuples", NDArray[np.intp]]:
+    def several(self, alone: NDArray[np.bool_], places: Collection[int]) -> tuple["KnownTuples", NDArray[np.intp]]:
         """Tuples that are not alone in their group, with the columns of some attributes, and their places."""
         left = np.flatnonzero(~alone)
         share = alone / self.counts
-        return Tuples(
+        return KnownTuples(
             self.counts[left],
             self.groups[left],
             self.n_groups,
@@ -187,7 +187,7 @@ class Tuples:
             {place: self.alone[place] + product(secret, share) for place, secret in self.secrets.items()},
         ), left
 
-    def folded(self, places: Collection[int]) -> tuple["Tuples", Numbers | slice]:
+    def folded(self, places: Collection[int]) -> tuple["KnownTuples", Numbers | slice]:
         """Distinct tuples of the group and some attributes, and the place of each tuple among them.
 
         The tuples stay as they are where combinations are too many to number, or hardly any are equal.
@@ -202,7 +202,7 @@ class Tuples:
         if len(distinct) > _WORTH * len(number):
             return self, slice(None)
         groups, *columns = (codes.astype(np.int32) for codes in np.unravel_index(distinct, shape))
-        return Tuples(
+        return KnownTuples(
             totals(number, self.counts),
             groups,
             self.n_groups,
@@ -237,7 +237,7 @@ class KnownSetTree:
         for children in self._children.values():
             children.sort(key=lambda known: order.index(known[-1]))
 
-    def found(self, tuples: Tuples, known: KnownSet = ()) -> dict[int, Floats]:
+    def found(self, tuples: KnownTuples, known: KnownSet = ()) -> dict[int, Floats]:
         """Sum of w/count over the set and all below it that leave a secret unknown, of each tuple, by secret.
 
         Secrets may share an array.
@@ -267,7 +267,7 @@ class KnownSetTree:
         """Attributes that sets below one know besides."""
         return set[int]().union(*(self._reach[child] for child in self._children[known]))
 
-    def _found_below(self, tuples: Tuples, children: Sequence[KnownSet]) -> dict[int, Floats]:
+    def _found_below(self, tuples: KnownTuples, children: Sequence[KnownSet]) -> dict[int, Floats]:
         reach = set[int]().union(*(self._reach[child] for child in children))
         inner = tuples.merged(reach)
         folded, number = inner.folded(reach)
@@ -279,7 +279,7 @@ class KnownSetTree:
         return _each({place: own[number] for place, own in found.items()}, inner, tuples)
 
 
-def _each(found: dict[int, Floats], merged: Tuples, tuples: Tuples) -> dict[int, Floats]:
+def _each(found: dict[int, Floats], merged: KnownTuples, tuples: KnownTuples) -> dict[int, Floats]:
     """Chances found for merged secrets, assigned to each of them."""
     own = {place: chances for place, chances in found.items() if place in tuples.secrets}
     return own | {place: found[UNKNOWN] for place in tuples.secrets if place not in merged.secrets}

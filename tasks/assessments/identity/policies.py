@@ -38,7 +38,7 @@ _EXACT = 1 - 1e-12
 
 
 @dataclass(frozen=True)
-class Policy:
+class PolicyOption:
     """A way to generalize a file that is compared with others."""
 
     name: str
@@ -48,10 +48,10 @@ class Policy:
 
 
 POLICIES = (
-    *(Policy(method.value, method) for method in METHODS),
-    Policy("fmdp-partition-basic", Method.BASIC_PARTITION, plans=True),
-    Policy("fmdp-partition", Method.NO_ATTACK_PARTITION, plans=True),
-    Policy("fmdp-remainder", Method.NO_ATTACK_REMAINDER, plans=True),
+    *(PolicyOption(method.value, method) for method in METHODS),
+    PolicyOption("fmdp-partition-basic", Method.BASIC_PARTITION, plans=True),
+    PolicyOption("fmdp-partition", Method.NO_ATTACK_PARTITION, plans=True),
+    PolicyOption("fmdp-remainder", Method.NO_ATTACK_REMAINDER, plans=True),
 )
 
 
@@ -163,7 +163,7 @@ class Comparison:
             _ = self.table.records
         return tuple(self._compared(policy, recipient) for policy in POLICIES)
 
-    def _compared(self, policy: Policy, recipient: Recipient) -> ComparedPolicy:
+    def _compared(self, policy: PolicyOption, recipient: Recipient) -> ComparedPolicy:
         request, people = self.request, self.table.population.total
         asked = _planning(request) if policy.plans else request
         k, figures, because = None, None, ""

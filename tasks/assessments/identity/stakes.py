@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tasks.assessments.identity.facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
 from tasks.assessments.identity.other_terms import six_digits
 from tasks.generalization.game.count_index import CountIndex, Generalization
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.payoffs import Floats, InformationLoss, Payoffs
 from tasks.generalization.game.problem import Problem
 from tasks.generalization.generalize import generalize
@@ -34,7 +34,7 @@ Figure = Literal["attacked_share", "regret", "mean_generalization", "best_attack
 STAKES: tuple[Stake, ...] = ("benefit", "loss", "cost")
 MAPPED = Method.BASIC
 """The game that a map shows of files that are not made record by record."""
-_ABOVE = {Rule.NO_ATTACK: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0), Rule.BASIC: (2.0, 3.0, 5.0, 10.0)}
+_ABOVE = {GameRule.NO_ATTACK: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0), GameRule.BASIC: (2.0, 3.0, 5.0, 10.0)}
 """Factors, and with them their inverses, where each takes a partition of its own; without attacks V takes none, and a
 loss times a factor the same as a cost over it."""
 _EVEN = 1e-9
@@ -98,7 +98,7 @@ def game_means(table: CountIndex, problem: Problem, stakes: StakesPoints) -> dic
     everything = np.ones(len(data), dtype=np.bool_)
     return {
         Method.BASIC: sweep(free, stakes),
-        Method.NO_ATTACK: sweep(free, stakes, Rule.NO_ATTACK),
+        Method.NO_ATTACK: sweep(free, stakes, GameRule.NO_ATTACK),
         Method.SH_FRIENDLY: sweep(floored, stakes),
         Method.SAFE_HARBOR: _file(table, harbor, everything, harbor.people).means(stakes),
     }

@@ -75,7 +75,7 @@ _NOT_BY_TERMS = (
 )
 
 
-class Beside(Protocol):
+class Starter(Protocol):
     """Starts some work, and gives a function that waits for its result."""
 
     def __call__(self, work: Callable[[], _Result], /) -> Callable[[], _Result]:
@@ -100,7 +100,7 @@ def explain(
     progress: Progress = lambda _: None,
     *,
     is_over: Callable[[], bool] = never,
-    beside: Beside = cache,
+    beside: Starter = cache,
 ) -> Explanation:
     """Find the smallest changes that reverse the verdict on one recipient's release; each was tried and reverses it.
 

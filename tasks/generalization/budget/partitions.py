@@ -26,7 +26,7 @@ from tasks.generalization.budget.limits import (
 )
 from tasks.generalization.budget.records import strategies
 from tasks.generalization.budget.relaxation import Answer, relax_by
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.partition import RELEASE, WITHHOLD, Choice, Partition, partition, walk
 from tasks.generalization.game.payoffs import Floats
 from tasks.generalization.game.problem import Problem
@@ -102,7 +102,9 @@ class PartitionPlan(Plan):
     chosen: MixedPartition
 
 
-def plan_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rule = Rule.BASIC) -> PartitionPlan:
+def plan_partition(
+    problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: GameRule = GameRule.BASIC
+) -> PartitionPlan:
     """The recursive partition that pays most within a budget over the file.
 
     Raises StageFailed if no partition keeps the budget, or none was found.
@@ -146,7 +148,7 @@ def plan_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rul
     return PartitionPlan(limits, used, relaxation.prices, payoff, bound, alone, chosen=chosen)
 
 
-def budgeted_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rule) -> BudgetedLevels:
+def budgeted_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: GameRule) -> BudgetedLevels:
     """A partition within the budget, for the data and the population; parameters and errors of ``plan_partition``."""
     plan = plan_partition(problem, weighed, budget, rule)
     levels, withheld = plan.chosen.walk(weighed.data.codes)
@@ -163,7 +165,7 @@ class _PricedCells:
     weighed: Weighed
     budget: BudgetPolicy
     limits: tuple[Limit, ...]
-    rule: Rule
+    rule: GameRule
     _terms: dict[int, tuple[Floats, Floats, Floats, Bools]] = field(default_factory=dict)
     """By layer: payoff of each cell if released, minus infinity where that is forbidden; its records' use of each
     limit; its records; and whether it may be withheld. They do not depend on prices."""
@@ -199,7 +201,7 @@ class _PricedCells:
         cells, people, records = layer.cells, layer.people, layer.records
         weights = records if self.weighed.by_records else people
         payoff = follower.publisher(follower.benefit * problem.loss.kept(cells), people) * weights
-        if self.rule is Rule.NO_ATTACK:
+        if self.rule is GameRule.NO_ATTACK:
             payoff[follower.attacked(people)] = -np.inf
         payoff[people == 0] = 0.0
         payoff[(people < (budget.least_people or 0)) & ((people > 0) | (records > 0))] = -np.inf
@@ -229,7 +231,7 @@ class _PricedCells:
         return np.asarray(used * data.counts)
 
 
-def _guesses(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rule) -> Iterator[Floats]:
+def _guesses(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: GameRule) -> Iterator[Floats]:
     """Prices about those of the partition: what the limits are worth to a sample of records, each for itself."""
     data = weighed.data
     some = np.arange(0, len(data), max(1, len(data) // _SAMPLE))

@@ -28,7 +28,7 @@ from tasks.generalization.budget.limits import (
     usage_of,
     usage_of_suppression,
 )
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.payoffs import TIE, Floats
 from tasks.generalization.game.problem import Problem, allowed_nodes
 from tasks.generalization.kanonymity.classes import Bools
@@ -55,7 +55,7 @@ class RecordPlan(Plan):
 
 
 def plan_records(
-    problem: Problem, data: Tuples, budget: BudgetPolicy, rule: Rule = Rule.BASIC, floor: Codes | None = None
+    problem: Problem, data: Tuples, budget: BudgetPolicy, rule: GameRule = GameRule.BASIC, floor: Codes | None = None
 ) -> RecordPlan:
     """Give the records of a file the strategies that pay most in sum within a budget, its ``least_records`` left aside.
 
@@ -75,7 +75,7 @@ def budgeted_records(
     population: Tuples,
     data: Tuples,
     budget: BudgetPolicy,
-    rule: Rule,
+    rule: GameRule,
     *,
     floors: tuple[Codes, Codes] | None = None,
 ) -> BudgetedLevels:
@@ -95,7 +95,7 @@ def budgeted_records(
 
 
 def _at_prices(  # noqa: PLR0917
-    problem: Problem, population: Tuples, budget: BudgetPolicy, rule: Rule, floor: Codes | None, plan: RecordPlan
+    problem: Problem, population: Tuples, budget: BudgetPolicy, rule: GameRule, floor: Codes | None, plan: RecordPlan
 ) -> Counts:
     """Strategy of each population tuple that is worth most at the prices of a plan, −1 where it is suppressed."""
     if budget.utility_floor:
@@ -128,7 +128,7 @@ def strategies(  # noqa: PLR0917
     data: Tuples,
     budget: BudgetPolicy,
     limits: tuple[Limit, ...],
-    rule: Rule,
+    rule: GameRule,
     floor: Codes | None = None,
 ) -> Options:
     """Options of every distinct tuple: payoff and use of the limits of one record at each undominated strategy.
@@ -180,14 +180,14 @@ def strategies(  # noqa: PLR0917
 
 
 def _undominated(
-    problem: Problem, codes: Codes, budget: BudgetPolicy, rule: Rule, floor: Codes | None
+    problem: Problem, codes: Codes, budget: BudgetPolicy, rule: GameRule, floor: Codes | None
 ) -> tuple[Places, Places]:
     """Tuple and node of each strategy that no strategy without risk beats in everything, tuple by tuple."""
     nodes = problem.lattice.nodes
     people = np.stack([problem.people.count(cells_at(codes, levels, problem.hierarchies)) for levels in nodes], axis=1)
     attacked = problem.payoffs.attacked(people)
     allowed = people >= (budget.least_people or 0)
-    if rule is Rule.NO_ATTACK:
+    if rule is GameRule.NO_ATTACK:
         allowed &= ~attacked
     if floor is not None:
         allowed &= allowed_nodes(problem.lattice, floor)

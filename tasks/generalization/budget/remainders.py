@@ -25,7 +25,7 @@ from tasks.generalization.budget.limits import (
     within,
 )
 from tasks.generalization.budget.partitions import Weighed, plan_partition
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.payoffs import Floats
 from tasks.generalization.game.problem import Problem
 from tasks.generalization.kanonymity.classes import Ints
@@ -204,7 +204,9 @@ class _Search:
     def partition(self, problem: Problem, weighed: Weighed) -> Ints | None:
         """The best partition within the budget; None where none was found."""
         try:
-            levels, out = plan_partition(problem, weighed, self.budget, Rule.NO_ATTACK).chosen.walk(self.alone.codes)
+            levels, out = plan_partition(problem, weighed, self.budget, GameRule.NO_ATTACK).chosen.walk(
+                self.alone.codes
+            )
         except StageFailed:
             return None
         return np.where(out, UNPLACED, self.alone.lattice.number(levels))

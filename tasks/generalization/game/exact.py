@@ -25,7 +25,7 @@ Search = tuple[NDArray[np.intp], Floats, NDArray[np.int64]]
 """Node, payoff and number of strategies evaluated of each tuple; −1 and −inf where no strategy is allowed."""
 
 
-class Rule(Enum):
+class GameRule(Enum):
     """Strategies available to the publisher."""
 
     BASIC = "basic"
@@ -33,14 +33,22 @@ class Rule(Enum):
 
 
 def solve(
-    problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None, charge: Charge | None = None
+    problem: Problem,
+    codes: Codes,
+    rule: GameRule = GameRule.BASIC,
+    floor: Codes | None = None,
+    charge: Charge | None = None,
 ) -> tuple[NDArray[np.intp], Floats]:
     """Best strategy of each tuple and its payoff; parameters and results as of ``search``."""
     return search(problem, codes, rule, floor, charge)[:2]
 
 
 def search(
-    problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None, charge: Charge | None = None
+    problem: Problem,
+    codes: Codes,
+    rule: GameRule = GameRule.BASIC,
+    floor: Codes | None = None,
+    charge: Charge | None = None,
 ) -> Search:
     """Best strategy of each tuple of leaf codes, shape (n_tuples, n_attributes), and how many strategies that took.
 
@@ -78,7 +86,7 @@ def search(
                     break
                 tried = nodes[rank].take(profile)
                 people = counts.count(own, tried)
-                if rule is Rule.NO_ATTACK:  # what nobody attacks pays its value
+                if rule is GameRule.NO_ATTACK:  # what nobody attacks pays its value
                     found = np.where(problem.payoffs.attacked(people), -np.inf, bound)
                 else:
                     found = problem.payoffs.publisher(bound, people)

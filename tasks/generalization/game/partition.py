@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.payoffs import Floats
 from tasks.generalization.game.problem import Problem, all_attacked
 from tasks.microdata.cell_layers import CellLayers, Layer
@@ -99,7 +99,7 @@ class Choices:
 def partition(
     problem: Problem,
     weights: DenseCube | SparseCube,
-    rule: Rule,
+    rule: GameRule,
     worth: Worth | None = None,
     layers: CellLayers | None = None,
 ) -> Partition:
@@ -140,24 +140,24 @@ def partition(
     return Partition(problem.hierarchies, choices, total)
 
 
-def _least(problem: Problem, rule: Rule) -> int:
+def _least(problem: Problem, rule: GameRule) -> int:
     """Smallest group that may be released or divided."""
     everybody = int(problem.people.count(np.array([[tree.axis_length - 1 for tree in problem.hierarchies]]))[0])
     largest = min(problem.payoffs.safe_group + 1, everybody, _LARGEST_TRIED)
-    if rule is Rule.BASIC or largest < 1:
+    if rule is GameRule.BASIC or largest < 1:
         return 1
     sizes = np.arange(1, int(largest) + 1)
     return int(sizes[np.argmin(problem.payoffs.attacked(sizes))])
 
 
-def _under(problem: Problem, rule: Rule, weights: DenseCube | SparseCube) -> Worth:
+def _under(problem: Problem, rule: GameRule, weights: DenseCube | SparseCube) -> Worth:
     """The publisher's payoff under a rule; nothing is gained or lost where nobody is."""
     payoffs = problem.payoffs
 
     def worth(_number: int, layer: Layer) -> tuple[Floats, Choice]:
         value = payoffs.publisher(payoffs.benefit * problem.loss.kept(layer.cells), layer.people)
         value *= layer.people if weights is problem.people else layer.records
-        if rule is Rule.NO_ATTACK:
+        if rule is GameRule.NO_ATTACK:
             value[payoffs.attacked(layer.people)] = -np.inf
         value[layer.people == 0] = 0.0
         return value, np.full(len(value), RELEASE, dtype=np.int8)

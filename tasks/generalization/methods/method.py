@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tasks.generalization.game.count_index import CountIndex
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.facts import DivisionOutcome
 from tasks.generalization.game.problem import Problem
 from tasks.microdata.hierarchy import Codes
@@ -46,7 +46,7 @@ class GeneralizationMethod:
     """Whether each record has a strategy of its own, so that a recipient who knows the rule can rule out people."""
     remainders: bool = False
     """Whether a class is a cell less the people released before, so that people outside a class match its cell."""
-    partition: Rule | None = None
+    partition: GameRule | None = None
     """The strategies that a partition of the domain may use; None for other methods."""
     safe_harbor: bool = False
     """Whether nothing is released in more detail than Safe Harbor allows."""

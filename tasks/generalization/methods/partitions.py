@@ -2,7 +2,7 @@
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.game.count_index import CountIndex
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.facts import DivisionOutcome
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.problem import Problem
@@ -14,7 +14,7 @@ _BYTES_A_CELL = 40
 _SPARSE_AT_LEAST = 2**26
 
 
-def _divided(rule: Rule, table: CountIndex, problem: Problem, cell_weights: str) -> Recoding:
+def _divided(rule: GameRule, table: CountIndex, problem: Problem, cell_weights: str) -> Recoding:
     check_divisible(table)
     exact = partition(problem, table.records if cell_weights == "data" else table.people, rule)
     return Recoding(exact.levels, division=DivisionOutcome(payoff=exact.total, upper_bound=None, exact=True))
@@ -48,22 +48,22 @@ _PROMISE = (
 )
 BASIC_PARTITION = GeneralizationMethod(
     Method.BASIC_PARTITION,
-    lambda table, problem, weights: _divided(Rule.BASIC, table, problem, weights),
+    lambda table, problem, weights: _divided(GameRule.BASIC, table, problem, weights),
     "Basic game, recursive partition",
     "The domain is partitioned so that the total publisher's payoff is greatest, attacks included where they are "
     "worth their loss.",
     _PROMISE,
-    partition=Rule.BASIC,
+    partition=GameRule.BASIC,
     plain="People are divided into the groups that are worth most to the publisher, attempts counted as losses",
 )
 NO_ATTACK_PARTITION = GeneralizationMethod(
     Method.NO_ATTACK_PARTITION,
-    lambda table, problem, weights: _divided(Rule.NO_ATTACK, table, problem, weights),
+    lambda table, problem, weights: _divided(GameRule.NO_ATTACK, table, problem, weights),
     "No-Attack game, recursive partition",
     "The domain is partitioned so that the total publisher's payoff is greatest among the partitions in which no "
     "cell is worth attacking.",
     _PROMISE,
     stakes="loss",
-    partition=Rule.NO_ATTACK,
+    partition=GameRule.NO_ATTACK,
     plain="People are divided into groups in which no attempt to identify somebody pays",
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tasks.generalization.game.count_index import CountIndex
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.problem import Problem, all_attacked
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.microdata.hierarchy import Codes
@@ -16,9 +16,9 @@ _PROMISE = (
 )
 
 
-def rule_of(method: Method) -> Rule:
+def rule_of(method: Method) -> GameRule:
     """Strategies that a per-record method may choose."""
-    return Rule.NO_ATTACK if method is Method.NO_ATTACK else Rule.BASIC
+    return GameRule.NO_ATTACK if method is Method.NO_ATTACK else GameRule.BASIC
 
 
 def safe_harbor_floor(table: CountIndex, codes: Codes) -> Codes:

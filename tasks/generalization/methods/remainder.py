@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from tasks.generalization.game.count_index import CountIndex
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.facts import BoundBy, DivisionOutcome
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.problem import Problem
@@ -25,7 +25,7 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
     found = None if table.brief else search(classes)
     node = find_briefly(classes) if found is None else found.node
     if divisible(table) and (table.proven or not table.brief):
-        whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)
+        whole = partition(problem, table.people, GameRule.NO_ATTACK).levels(population.codes)
         node = max(node, classes.lattice.number(whole).astype(np.int64), key=classes.worth)
 
     def levels(codes: Codes) -> Codes:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.game.exact import Rule
+from tasks.generalization.game.exact import GameRule
 from tasks.generalization.game.partition import partition
 from tasks.generalization.game.problem import Problem
 from tasks.generalization.sensitivity.means import GameMeans, StakesPoints, fixed_file
@@ -28,7 +28,7 @@ _TIE = 1e-12
 """Payoffs over V that are nearer than this are equal."""
 
 
-def sweep(stairs: Staircases, stakes: StakesPoints, rule: Rule = Rule.BASIC) -> GameMeans:
+def sweep(stairs: Staircases, stakes: StakesPoints, rule: GameRule = GameRule.BASIC) -> GameMeans:
     """Outcome of a per-record game at each point; staircases must reach the points' largest safe group."""
     means = np.empty((len(fields(GameMeans)), len(stakes)))
     for points, step, attacked in choices(stairs, stakes, rule):
@@ -45,7 +45,7 @@ def sweep(stairs: Staircases, stakes: StakesPoints, rule: Rule = Rule.BASIC) -> 
 
 
 def choices(
-    stairs: Staircases, stakes: StakesPoints, rule: Rule
+    stairs: Staircases, stakes: StakesPoints, rule: GameRule
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]]:
     """Choice of each staircase at the points that have one V/L and one safe group.
 
@@ -56,15 +56,15 @@ def choices(
         size: starts + np.add.reduceat(stairs.people < size, starts, dtype=np.intp)
         for size in set(stakes.safe.tolist())
     }
-    for ratio in np.unique(stakes.ratio) if rule is Rule.BASIC else (np.nan,):
-        there = np.flatnonzero(stakes.ratio == ratio) if rule is Rule.BASIC else np.arange(len(stakes))
-        risky = _first_best(stairs, stairs.kept - 1.0 / (stairs.people * ratio)) if rule is Rule.BASIC else starts
+    for ratio in np.unique(stakes.ratio) if rule is GameRule.BASIC else (np.nan,):
+        there = np.flatnonzero(stakes.ratio == ratio) if rule is GameRule.BASIC else np.arange(len(stakes))
+        risky = _first_best(stairs, stairs.kept - 1.0 / (stairs.people * ratio)) if rule is GameRule.BASIC else starts
         for size in np.unique(stakes.safe[there]).tolist():
             points, safe = there[stakes.safe[there] == size], safe_steps[size]
             has = safe < ends
             own = np.where(has, safe, starts)
             attacked = np.zeros(len(starts), dtype=np.bool_)
-            if rule is Rule.BASIC:
+            if rule is GameRule.BASIC:
                 kept = np.where(has, stairs.kept[own], -np.inf)
                 more = stairs.kept[risky] - kept - 1.0 / (stairs.people[risky] * ratio)
                 earlier = stairs.nodes[risky] < stairs.nodes[own]
@@ -83,14 +83,14 @@ def _first_best(stairs: Staircases, worth: NDArray[np.float64]) -> NDArray[np.in
 
 
 def sweep_partition(
-    problem: Problem, weights: DenseCube | SparseCube, data: Tuples, stakes: StakesPoints, rule: Rule
+    problem: Problem, weights: DenseCube | SparseCube, data: Tuples, stakes: StakesPoints, rule: GameRule
 ) -> GameMeans:
     """Outcome of the recursive partition at each point; NaN where no release exists that nobody would attack.
 
     The problem's own stakes do not matter; ``weights`` are those of ``partition``. Each distinct pair of V/L and safe
     group takes a partition (without attacks, each safe group), so points should be few.
     """
-    ratio = np.ones(len(stakes)) if rule is Rule.NO_ATTACK else stakes.ratio
+    ratio = np.ones(len(stakes)) if rule is GameRule.NO_ATTACK else stakes.ratio
     pairs = np.column_stack([stakes.safe.astype(np.float64), ratio])
     _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     columns = np.full((len(fields(GameMeans)), len(first)), np.nan)

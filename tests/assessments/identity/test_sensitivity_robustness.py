@@ -7,7 +7,7 @@ import pytest
 
 from tasks.assessments.identity.facts import ReachFact
 from tasks.assessments.identity.stakes import Figure, Stake, even_factors, game_means, robustness
-from tasks.generalization.game.exact import Rule, solve
+from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.sensitivity.means import FixedFile, GameMeans, StakesPoints, around, fixed_file
 from tasks.generalization.sensitivity.staircase import staircases
@@ -101,6 +101,6 @@ def test_means_of_every_game_on_adult() -> None:
         Method.SH_FRIENDLY: 849.57,
         Method.SAFE_HARBOR: 849.26,
     }
-    _, best = solve(replace(problem, payoffs=points.payoffs(1)), table.data.codes, Rule.BASIC)
+    _, best = solve(replace(problem, payoffs=points.payoffs(1)), table.data.codes, GameRule.BASIC)
     mean = table.data.counts @ best / table.data.total
     assert means[Method.BASIC].publisher(points)[1] == pytest.approx(mean)
