@@ -13,14 +13,7 @@ from tasks.microdata.fit import misfits
 from tasks.microdata.repeated_people import repeated_people
 from tasks.microdata.tables import own_rows
 from tasks.redaction.recall import redacted
-from tasks.request.model import (
-    DIVISIONS,
-    Measure,
-    MissingReading,
-    PopulationBasis,
-    ReleaseRequest,
-    Role,
-)
+from tasks.request.model import DIVISIONS, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
 from tasks.request.unused import unused_terms
 
 

@@ -7,12 +7,7 @@ from reports.model.blocks import table
 from reports.model.document import Block, text
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.microdata.coded import Prepared
-from tasks.request.model import (
-    PARAMETER_OF,
-    Attribute,
-    PopulationBasis,
-    ReleaseRequest,
-)
+from tasks.request.model import PARAMETER_OF, Attribute, PopulationBasis, ReleaseRequest
 from tasks.request.public_key import fingerprint, kind_of
 
 

@@ -23,9 +23,7 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import (
-    Measure,
-)
+from tasks.request.model import Measure
 from tasks.validation.run import validate
 
 

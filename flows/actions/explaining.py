@@ -39,8 +39,6 @@ from tasks.request.model import Recipient, ReleaseRequest
 _SEARCH_WORK, _FEWEST_GAMES = 2**25, 6
 """Games solved for one recipient after which no further lever is searched, times distinct tuples of the population and
 strategies."""
-
-
 _MANY_RECORDS = 5_000
 """Records from which the search is likely to be shared by two processes."""
 

@@ -38,14 +38,7 @@ from flows.workspace.actor import Clock, SteadyClock, actor, utc_now
 from flows.workspace.folders import INPUTS, Workspace, open_workspace
 from flows.workspace.ledger import begun_workspace, kept_reason, open_ledger
 from flows.workspace.progress import importing, step
-from tasks.core.errors import (
-    BadInput,
-    Outage,
-    ReleasegateError,
-    RequestCancelled,
-    StageFailed,
-    WorkspaceError,
-)
+from tasks.core.errors import BadInput, Outage, ReleasegateError, RequestCancelled, StageFailed, WorkspaceError
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
 from tasks.core.people import all_hands

@@ -21,14 +21,8 @@ if TYPE_CHECKING:
 
 LETS_LEAVE = frozenset({State.APPROVED, State.RELEASED})
 """States in which a copy may leave."""
-
-
 _ENDED = frozenset({State.REVOKED, State.SUPERSEDED})
-
-
 _LAPSED = "LAPSED"
-
-
 _RENEW = (
     "Deliver nothing more under it. A request with a renewed agreement, or under a new version of the policy, is a new "
     "release and is decided anew."

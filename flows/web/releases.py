@@ -25,18 +25,7 @@ from flows.web.current_state import banner
 from flows.web.evidence import Evidence, IndexedRelease, evidence
 from flows.web.jobs import Job, JobKind
 from flows.web.ledger_pages import casting_logins, entry_view
-from flows.web.site import (
-    REVOKES,
-    Refused,
-    Visitor,
-    fields,
-    log,
-    not_allowed,
-    not_found,
-    query,
-    see_other,
-    sentence,
-)
+from flows.web.site import REVOKES, Refused, Visitor, fields, log, not_allowed, not_found, query, see_other, sentence
 from flows.workspace.actor import acting_as
 from reports.model.record_view import RecordView
 from reports.model.statements import not_assessed, verdict_box

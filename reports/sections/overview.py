@@ -4,18 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reports.model import numbers
-from reports.model.document import (
-    Block,
-    Bullets,
-    Facts,
-    Paragraph,
-    Signatures,
-    Table,
-    digest_text,
-    kept,
-    plural,
-    text,
-)
+from reports.model.document import Block, Bullets, Facts, Paragraph, Signatures, Table, digest_text, kept, plural, text
 from reports.model.methods import method_text
 from reports.model.record_view import RecordView
 from reports.model.statements import enrolled, not_assessed, tested, verdict_box

@@ -3,14 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decoys.classes import (
-    canonical_cells,
-    half_octaves,
-    joined,
-    lineages,
-    looks,
-    same_origin_pairs,
-)
+from tasks.decoys.classes import canonical_cells, half_octaves, joined, lineages, looks, same_origin_pairs
 from tasks.generalization.game.safe_harbor import safe_harbor_axis
 from tasks.generalization.game.zip3 import zip_table
 from tasks.microdata.hierarchy import hierarchy_from_rows

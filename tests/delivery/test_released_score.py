@@ -25,11 +25,7 @@ from tasks.candidate.groups import recipient_profile, released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import flat_figures, rescored_gate
 from tasks.delivery.formula_marks import as_collected, harmless
-from tasks.delivery.released_file import (
-    delivered_table,
-    read_columns,
-    released_rows,
-)
+from tasks.delivery.released_file import delivered_table, read_columns, released_rows
 from tasks.delivery.write import Assessed, figures_of_file, is_scored_alike, score_again
 from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.generalization.generalize import generalize

@@ -17,13 +17,7 @@ from tasks.generalization.game.demands import Demands
 from tasks.generalization.generalize import generalize
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.request.load import load_request
-from tasks.request.model import (
-    LARGER_IS_BETTER,
-    Measure,
-    Method,
-    Policy,
-    Role,
-)
+from tasks.request.model import LARGER_IS_BETTER, Measure, Method, Policy, Role
 from tests.support import adult
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -12,15 +12,7 @@ import pytest
 from flows.incidents.incident_file import IncidentSource, read_incident
 from tasks.core.errors import RequestError, StageFailed
 from tests.support.search import files_holding
-from tests.support.world import (
-    COLUMNS,
-    QUASI_IDENTIFIERS,
-    World,
-    age_rows,
-    drawn_rows,
-    population_rows,
-    write_table,
-)
+from tests.support.world import COLUMNS, QUASI_IDENTIFIERS, World, age_rows, drawn_rows, population_rows, write_table
 
 RENAMED = {"sex": "@sex", "zip": "+zip", "note": "=note"}
 SEXES = {"F": "=F", "M": "-M|x"}

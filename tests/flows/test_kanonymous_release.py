@@ -13,15 +13,7 @@ from tasks.assessments.identity.facts import KAnonymityFact
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.request.model import Method
-from tests.support.world import (
-    QUASI_IDENTIFIERS,
-    RECORDS,
-    UNIVERSITY,
-    World,
-    drawn_rows,
-    make_world,
-    recipient,
-)
+from tests.support.world import QUASI_IDENTIFIERS, RECORDS, UNIVERSITY, World, drawn_rows, make_world, recipient
 
 CLINIC = recipient("clinic", method="k-anonymity")
 DEMANDS = {

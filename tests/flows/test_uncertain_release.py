@@ -14,15 +14,7 @@ from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict
 from tasks.request.model import DEFAULT_GATES, Gate, Measure
 from tests.support.rendered import reassessment_html
-from tests.support.world import (
-    NOW,
-    QUASI_IDENTIFIERS,
-    UNIVERSITY,
-    World,
-    make_world,
-    population_rows,
-    write_table,
-)
+from tests.support.world import NOW, QUASI_IDENTIFIERS, UNIVERSITY, World, make_world, population_rows, write_table
 
 pytestmark = pytest.mark.slow
 

@@ -15,13 +15,7 @@ from tasks.assessments.linkage.facts import (
     strongest,
 )
 from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
-from tasks.assessments.linkage.holdings import (
-    Holdings,
-    holdings_of,
-    knowable_numbers,
-    known_numbers,
-    linkable_release,
-)
+from tasks.assessments.linkage.holdings import Holdings, holdings_of, knowable_numbers, known_numbers, linkable_release
 from tasks.assessments.linkage.learned import learned_attacks
 from tasks.assessments.linkage.problem.generalized_files import generalized_files
 from tasks.assessments.linkage.weaker import weaker_intruders

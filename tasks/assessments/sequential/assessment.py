@@ -16,11 +16,7 @@ from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.consulting import alike
 from tasks.adversary.decisions import access_pays
 from tasks.adversary.exploiting import WORTHWHILE
-from tasks.adversary.fmdp import (
-    baseline_risk,
-    expected_linked_values,
-    reidentification_probability_unknown,
-)
+from tasks.adversary.fmdp import baseline_risk, expected_linked_values, reidentification_probability_unknown
 from tasks.adversary.group_sizes import expected_listed
 from tasks.adversary.planning.deterrence import (
     Term,

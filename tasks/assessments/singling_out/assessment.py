@@ -7,12 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.singling_out.facts import (
-    ColumnUniquesFact,
-    SingledOutFact,
-    SinglingOutFact,
-    UniquenessFact,
-)
+from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact, SinglingOutFact, UniquenessFact
 from tasks.assessments.singling_out.minimal_uniques import Columns
 from tasks.assessments.singling_out.population_uniqueness import ClassSizes, unique_people
 from tasks.assessments.singling_out.special_uniques import (

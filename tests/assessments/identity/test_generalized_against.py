@@ -18,13 +18,7 @@ from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.game.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.game.shared_follower import SharedFollower
 from tasks.generalization.generalize import generalize
-from tasks.generalization.setting import (
-    follower_of,
-    game_table,
-    own_follower,
-    payoffs_of,
-    weights_of,
-)
+from tasks.generalization.setting import follower_of, game_table, own_follower, payoffs_of, weights_of
 from tasks.request.model import Measure, Method, ReleaseRequest
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
 
