@@ -158,10 +158,15 @@ def test_cancelling_a_run_cancels_its_request(serving: Serving, world: World) ->
     assert ended.reason["what"] == "the run of a request was cancelled in Prefect"
     assert runs(serving, entry.id)[0]["state"]["type"] == "CANCELLED"
     assert ended.attempt == 1
-    with open_ledger(world.workspace) as ledger:
-        last = [one.event for one in ledger.entries(release_id=entry.id)]
+
+    def entered() -> list[Event] | None:
+        """Events of the release in the ledger, which learns of an end after the queue."""
+        with open_ledger(world.workspace) as ledger:
+            found = [one.event for one in ledger.entries(release_id=entry.id)]
+        return found if len(found) == 2 else None
+
+    last = serving.wait(entered, "the ledger has the end")
     assert last[0] is Event.REQUESTED
     assert Event.DECIDED not in last
-    assert len(last) == 2
     assert not world.workspace.bundle(entry.id).exists()
     assert not world.workspace.run(entry.id).exists()
