@@ -33,5 +33,5 @@ $bin/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
 $bin/uv pip install --quiet --no-deps --no-build-isolation --editable .
 $bin/python -m compileall -q releasegate flows reports tasks
 # The orchestrator's empty database, so that no first run waits for its migrations; also shows that the server starts.
-$bin/python -c 'from flows.pipeline.engine import make_template_database; make_template_database()'
+$bin/python -c 'from flows.pipeline.embedded_prefect import make_template_database; make_template_database()'
 echo "ready: $($bin/python --version) in .venv; try .venv/bin/releasegate --help"

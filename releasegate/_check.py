@@ -29,7 +29,7 @@ class Checked:
     _found: "CheckedRequest"
 
     def _repr_html_(self) -> str:
-        from flows.actions.check_shown import shown  # noqa: PLC0415 - drawing is for those who look at it
+        from flows.actions.check_blocks import shown  # noqa: PLC0415 - drawing is for those who look at it
         from reports.model.document import Bullets, Heading  # noqa: PLC0415
         from reports.templating import fragment_html  # noqa: PLC0415
 

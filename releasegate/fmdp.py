@@ -17,7 +17,6 @@ one-shot baseline 24 candidates would be enough.
 [0.63, 0.063, 0.0]
 """
 
-from tasks.adversary.adversary import Resource
 from tasks.adversary.fmdp import (
     AdversaryProfile,
     Solution,
@@ -27,6 +26,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
     solve,
 )
+from tasks.adversary.profile import Resource
 
 __all__ = [
     "AdversaryProfile",

@@ -12,7 +12,7 @@ from flows.library.policies import PolicyShelf
 from flows.workspace.folders import Workspace
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
-from tasks.assessments.identity.setting import check_risk_setting
+from tasks.assessments.identity.preconditions import check_risk_setting
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact

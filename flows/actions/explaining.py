@@ -33,7 +33,7 @@ from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
-from tasks.redaction.recall import redacted
+from tasks.redaction.scanner_recall import redacted
 from tasks.request.model import Recipient, ReleaseRequest
 
 _SEARCH_WORK, _FEWEST_GAMES = 2**25, 6

@@ -25,8 +25,8 @@ from flows.releases.cases import (
     pending_key,
     with_late_hands,
 )
-from flows.releases.departures import check_hand
 from flows.releases.earlier import check_still_apart, forget_superseded, supersede
+from flows.releases.released_copies import check_hand
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.kept_request import kept_request

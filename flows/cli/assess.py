@@ -10,7 +10,9 @@ import typer
 
 from flows.actions.arguments import check_recipient
 from flows.actions.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
-from flows.cli.assessed import (
+from flows.cli.assess_decoys import assess_decoys
+from flows.cli.assess_game_tables import policy_legend, policy_tables, record_tables
+from flows.cli.assess_tables import (
     family_tables,
     level_tables,
     riskiest_table,
@@ -18,8 +20,6 @@ from flows.cli.assessed import (
     solution_tables,
     special_table,
 )
-from flows.cli.assessed_decoys import assess_decoys
-from flows.cli.assessed_game import policy_legend, policy_tables, record_tables
 from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import Blocks, answer
 from flows.library.policies import PolicyShelf

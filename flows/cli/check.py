@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
+from flows.actions.check_blocks import shown
 from flows.actions.check_notes import unreviewed
-from flows.actions.check_shown import shown
 from flows.actions.checking import checked_request
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from flows.actions.arguments import as_arguments
 from flows.cli.output import ExitCode, answer
-from flows.cli.released import exit_code, gate_documents
+from flows.cli.release_json import exit_code, gate_documents
 from flows.gate.dry_run import dry_run
-from flows.gate.shown import decision_lines
+from flows.gate.outcome_blocks import decision_lines
 from reports.explanation.answer import STYLES, WOULD_BE
 from reports.model.blocks import outcome
 from reports.model.document import Block

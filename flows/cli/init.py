@@ -12,11 +12,11 @@ import pandas as pd
 import typer
 
 from flows.actions.drafting import relative
-from flows.cli.asking import Asking
-from flows.cli.drafting import SMALL_CELL, Dialogue
+from flows.cli.init_dialogue import SMALL_CELL, Dialogue
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE
 from flows.cli.output import answer, as_json, console, notices
+from flows.cli.prompts import Asking
 from flows.workspace.actor import actor
 from flows.workspace.folders import Workspace, nearest_workspace
 from flows.workspace.ledger import has_ledger, open_ledger

@@ -8,9 +8,9 @@ import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, RELEASE, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, answer, as_json, notices
-from flows.reassessment import reassessing
-from flows.reassessment.reassessing import Reassessed
-from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.reassessment import run as reassessing
+from flows.reassessment.copy_reassessment import TodaysFiles
+from flows.reassessment.run import Reassessed
 from flows.workspace.folders import Workspace
 from flows.workspace.progress import listening
 from reports.model.blocks import outcome

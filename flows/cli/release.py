@@ -36,9 +36,9 @@ def release(
     """
     start_fork_server(Workspace(workspace.resolve()).private)
     # These import for a second, while the workers' process does the same.
-    from flows.cli.released import exit_code, summary  # noqa: PLC0415
+    from flows.cli.release_json import exit_code, summary  # noqa: PLC0415
+    from flows.gate.outcome_blocks import lines  # noqa: PLC0415
     from flows.gate.release import run_release  # noqa: PLC0415
-    from flows.gate.shown import lines  # noqa: PLC0415
 
     with progress("reading the request") as say:
 

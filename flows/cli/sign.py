@@ -6,7 +6,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from flows.actions.determination import sign_determination
+from flows.actions.expert_signature import sign_determination
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption, asked
 from flows.cli.output import answer

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.actions.documents import (
+from flows.actions.signed_documents import (
     CheckedPdf,
     Collected,
     Trust,
@@ -18,7 +18,7 @@ from flows.actions.documents import (
 )
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
 from flows.cli.output import answer
-from flows.reassessment.records import verify_records
+from flows.reassessment.stored_records import verify_records
 from flows.releases.cases import ReleaseCase, cases_of
 from flows.releases.recall import find_bundle
 from flows.workspace.actor import utc_now

@@ -7,10 +7,10 @@ from typing import Any
 from flows.library.enrolment import check_enrolled
 from flows.pipeline.run import RunTerms
 from flows.releases.cases import opened, wait_and_settle
-from flows.releases.departures import copies_in_hand
 from flows.releases.earlier import decoys_to_continue, what_is_superseded
 from flows.releases.identity import Named
 from flows.releases.program import code_fact
+from flows.releases.released_copies import copies_in_hand
 from flows.workspace.actor import SteadyClock
 from flows.workspace.folders import Workspace
 from tasks.core.errors import StageFailed, TamperingFound

@@ -17,10 +17,10 @@ from flows.gate.call import GateCall, check_overrides, terms_of
 from flows.library.enrolment import check_enrolled, first_enrolment, items_of
 from flows.library.policies import PolicyShelf
 from flows.people.persons import involved
-from flows.pipeline.in_workers import InWorkers
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import CERTIFY, EVIDENCE, REPORT, Inputs, Stage
+from flows.pipeline.worker_runner import InWorkers
 from flows.pipeline.workers import Workers, working
 from flows.releases.identity import named, release_id
 from flows.releases.program import code_fact

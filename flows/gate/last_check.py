@@ -21,14 +21,14 @@ from tasks.dates.offsets import offset_key
 from tasks.dates.released_dates import released_dates
 from tasks.decision.record import Verdict
 from tasks.decoys.vault import Vault
+from tasks.delivery.bundle_files import RecipientFiles, no_file
 from tasks.delivery.kept import decoys_and_order, kept_key, unpacked
 from tasks.delivery.last_check import LastCheck
 from tasks.delivery.pending import open_members
 from tasks.delivery.pseudonym_columns import pseudonyms_of_copy
-from tasks.delivery.stage import RecipientFiles, no_file
 from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
-from tasks.redaction.recall import redacted
+from tasks.redaction.scanner_recall import redacted
 
 _AT_ONCE = 2
 """Copies that are checked at a time; a third would only take memory on the usual two processors."""

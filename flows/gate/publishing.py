@@ -10,9 +10,9 @@ from typing import Any
 from flows.gate.last_check import check_copies
 from flows.pipeline.run import Run
 from flows.releases.cases import forget, pending_key
-from flows.releases.departures import check_hand
 from flows.releases.earlier import check_still_apart, forget_superseded, replace_undecided, supersede
 from flows.releases.identity import check_unused
+from flows.releases.released_copies import check_hand
 from flows.workspace.actor import actor
 from flows.workspace.folders import Workspace
 from flows.workspace.kept_request import keep_request
@@ -25,9 +25,9 @@ from tasks.decision.changes import Author, change
 from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.bundle import check_sealed, publish, seal
+from tasks.delivery.bundle_files import RecipientFiles, delivered_files, lay_down, lay_out, no_file
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.pending import seal_folder
-from tasks.delivery.stage import RecipientFiles, delivered_files, lay_down, lay_out, no_file
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.prepared import load

@@ -26,14 +26,14 @@ from flows.gate.outcome import Outcome
 from flows.library.enrolment import check_enrolled, first_enrolment, items_of, sample_item
 from flows.library.policies import PolicyShelf
 from flows.people.persons import involved
-from flows.pipeline.engine import prefect_server
+from flows.pipeline.embedded_prefect import prefect_server
 from flows.pipeline.run import Run, RunTerms, Take
-from flows.queue.requests import submitted_again
+from flows.queue.queue import submitted_again
 from flows.releases.cases import ReleaseCase, drop, opened, settle
-from flows.releases.departures import HandChanged
 from flows.releases.earlier import decoys_to_continue, what_was_asked
 from flows.releases.identity import last_decided, named, release_id
 from flows.releases.program import code_fact
+from flows.releases.released_copies import HandChanged
 from flows.workspace.actor import Clock, SteadyClock, actor, utc_now
 from flows.workspace.folders import INPUTS, Workspace, open_workspace
 from flows.workspace.ledger import begun_workspace, kept_reason, open_ledger
@@ -71,7 +71,7 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
     from flows.pipeline.workers import working  # noqa: PLC0415
 
     with working(home.parent) as workers, prefect_server(home, results):
-        from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
+        from flows.pipeline.prefect_flow import take_with  # noqa: PLC0415  reads Prefect's settings
 
         yield partial(take_with, workers)
 

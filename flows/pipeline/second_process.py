@@ -5,7 +5,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from flows.pipeline.workers import WorkerContext, end_with_parent, start_fork_server
+from flows.pipeline.workers import WorkerContext, end_worker_with_parent, start_fork_server
 from tasks.core.errors import StageFailed
 
 _Result = TypeVar("_Result")
@@ -51,7 +51,7 @@ def in_second_process(work: Callable[[], _Result]) -> Callable[[], _Result]:
 
 
 def _answer(work: Callable[[], object], sending: Connection) -> None:
-    end_with_parent()
+    end_worker_with_parent()
     try:
         sending.send((work(), None))
     except Exception as error:

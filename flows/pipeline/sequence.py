@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from flows.pipeline import stages
-from flows.pipeline.performing import perform
 from flows.pipeline.run import Run, RunTerms, Take
+from flows.pipeline.stage_call import perform
 from flows.pipeline.stages import Inputs, Stage
 from flows.workspace.progress import step
 from tasks.core.errors import ParameterError, ReleasegateError, StageCrashed, StageFailed

@@ -34,7 +34,7 @@ from tasks.decision.context import CONTEXT
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, ValidationFact, Verdict
-from tasks.delivery.stage import delivered_name
+from tasks.delivery.bundle_files import delivered_name
 from tasks.generalization.generalization_file import save_generalization
 from tasks.generalization.setting import follower_of, generalized_against
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked

@@ -26,8 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from flows.pipeline.performing import perform
 from flows.pipeline.run import Run
+from flows.pipeline.stage_call import perform
 from flows.pipeline.stages import Inputs, Stage
 from flows.workspace.temporary import hold_temporary_folder, temporary_folder
 from tasks.core.errors import StageCrashed
@@ -224,10 +224,10 @@ def _begin(secrets: Mapping[str, str], folder: Path) -> None:
     """Begin as a worker that was handed these secrets, with temporary files in this folder."""
     give(secrets)
     hold_temporary_folder(folder)
-    end_with_parent()
+    end_worker_with_parent()
 
 
-def end_with_parent() -> None:
+def end_worker_with_parent() -> None:
     """Let this worker end with the process that uses it, however that ends.
 
     A worker's parent is the fork server, which lives as long as one of its workers does: both would outlive a killed

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from flows.queue.board import BoardStep
+from flows.queue.undecided import BoardStep
 from flows.workspace.actor import Clock
 from flows.workspace.progress import listening
 from tasks.core.errors import RequestCancelled

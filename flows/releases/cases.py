@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from flows.people.persons import check_own_login, enrolled
 from flows.people.signing import Ask, PrivateKey, nobody_to_ask, signer_of
-from flows.queue.board import HandIn
-from flows.queue.requests import Queue, submitted_again
+from flows.queue.queue import Queue, submitted_again
+from flows.queue.undecided import HandIn
 from flows.releases.recall import find_bundle
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace

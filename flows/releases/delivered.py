@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from flows.releases.departures import DepartedCopy
 from flows.releases.recall import place_of_request
+from flows.releases.released_copies import DepartedCopy
 from flows.workspace.folders import Workspace
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.core.files import file_sha256

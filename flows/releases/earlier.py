@@ -15,8 +15,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
 
-from flows.releases.anew import no_longer_standing
 from flows.releases.cases import ReleaseCase, case_of, cases_of, forget
+from flows.releases.stale_decisions import no_longer_standing
 from flows.workspace.actor import actor
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import last_body

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from flows.releases.anew import no_longer_standing
+from flows.releases.stale_decisions import no_longer_standing
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
-from tasks.decision.anew import anew_id
 from tasks.decision.earlier_facts import EarlierDecision
 from tasks.decision.overrides import GateOverrides, in_force, inputs_of, overridden_id
 from tasks.decision.record import CodeFact
+from tasks.decision.redecision import anew_id
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger

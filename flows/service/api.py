@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
 from flows.people.tokens import RequestTokens
-from flows.queue.requests import QueuedRequest, RequestState
+from flows.queue.queue import QueuedRequest, RequestState
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.logs import log

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from flows.queue.requests import Queue
+from flows.queue.queue import Queue
 from flows.workspace.folders import Workspace, open_workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.seed import derive_seed

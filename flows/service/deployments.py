@@ -36,13 +36,13 @@ from prefect.settings import PREFECT_RESULTS_LOCAL_STORAGE_PATH, temporary_setti
 from prefect.states import Completed
 from prefect.types.entrypoint import EntrypointType
 
-from flows.pipeline.engine import discard_foreign_results, is_healthy
-from flows.pipeline.server_process import end_with
-from flows.queue.requests import QueuedRequest, RequestState, run_name
+from flows.pipeline.embedded_prefect import discard_foreign_results, is_healthy
+from flows.queue.queue import QueuedRequest, RequestState, run_name
 from flows.service.config import Service, of_environment
 from flows.service.logs import LogLine, log
 from flows.service.schedules import AUDITS, Schedule, Schedules, terms_of
 from flows.workspace.actor import utc_now
+from flows.workspace.parent_process import end_with_parent
 from tasks.core.errors import Outage, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
@@ -51,7 +51,7 @@ from tasks.core.secret_variables import secrets_taken
 if TYPE_CHECKING:
     from flows.gate.release import Engine
     from flows.pipeline.run import Take
-    from flows.reassessment.reassessing_copy import TodaysFiles
+    from flows.reassessment.copy_reassessment import TodaysFiles
     from flows.service.intake import Arrival, Received
 
 RUNNER = "RELEASEGATE_RUNNER"
@@ -176,7 +176,7 @@ def reassess() -> RunState[None]:
     with _following(Schedule.REASSESS) as service:
         if service is None:
             return Completed(message=_FOLLOWED)
-        from flows.reassessment.reassessing import reassess_all  # noqa: PLC0415 - imports every method
+        from flows.reassessment.run import reassess_all  # noqa: PLC0415 - imports every method
 
         made = reassess_all(service.workspace, options=todays_terms(service), due_only=True)
         changed = sum(one.changed for one in made)
@@ -188,7 +188,7 @@ def todays_terms(service: Service) -> "TodaysFiles":
 
     The service stores each request under its hash, so that no current version lies at the place of the old one.
     """
-    from flows.reassessment.reassessing_copy import TodaysFiles  # noqa: PLC0415 - imports every method
+    from flows.reassessment.copy_reassessment import TodaysFiles  # noqa: PLC0415 - imports every method
 
     policy = service.settings.reassessment.policy
     return TodaysFiles(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
@@ -282,7 +282,7 @@ def _run() -> Iterator[Service]:
     """Tie the run to its runner, read its service, and show that it is alive."""
     runner = os.environ.get(RUNNER)
     if runner is not None and sys.platform == "linux":
-        end_with(int(runner))
+        end_with_parent(int(runner))
     service = of_environment()
     name = run_name(flow_run.get_id())
     with secrets_taken(), service.queue.claimed(name, wait_seconds=_LONGEST_WAIT) as claimed, _logged():
@@ -315,7 +315,7 @@ def _engine(service: Service) -> "Engine":
 
     @contextmanager
     def engine(_home: Path, results: Path) -> Iterator["Take"]:
-        from flows.pipeline.orchestrated import take_with  # noqa: PLC0415
+        from flows.pipeline.prefect_flow import take_with  # noqa: PLC0415
         from flows.pipeline.workers import working  # noqa: PLC0415
 
         discard_foreign_results(results)

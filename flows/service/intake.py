@@ -18,7 +18,7 @@ from typing import Literal
 
 from flows.library.policies import PolicyShelf
 from flows.people.persons import check_own_login
-from flows.queue.requests import UNDECIDED, Queue, QueuedRequest, RequestState, new_token
+from flows.queue.queue import UNDECIDED, Queue, QueuedRequest, RequestState, new_token
 from flows.releases.cases import note_late_hands
 from flows.releases.identity import named, release_id
 from flows.releases.program import code_fact

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from urllib.parse import quote
 
-from flows.queue.board import REASON
+from flows.queue.undecided import REASON
 from tasks.audit.current import BLOCKED_TODAY
 from tasks.audit.history import kept, text, texts
 from tasks.audit.reassessments import WOULD_BE_BLOCKED

@@ -13,7 +13,7 @@ from datetime import date, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
-from flows.queue.requests import OPEN, QueuedRequest, RequestState
+from flows.queue.queue import OPEN, QueuedRequest, RequestState
 from flows.service.config import Service
 from flows.service.notifications import announced_to, news_of
 from flows.service.outages import waiting

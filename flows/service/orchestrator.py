@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from flows.pipeline.engine import (
+from flows.pipeline.embedded_prefect import (
     NO_AUTHORITY,
     QUICK_START,
     bound_socket,
@@ -106,14 +106,14 @@ class Orchestrator:
 
             register(self._service, self._pool, self.settings)
         else:
-            self._spawn("runner", "runner.log", "service/runner.py")
+            self._spawn("runner", "runner.log", "service/prefect_runner.py")
         self.is_ready = True
 
     def start_server(self) -> None:
         """Start the service's own server, if it has one; on Linux it ends with the thread that calls this."""
         if self._socket is not None:
             start_from_template(self._service.home)
-            self._spawn("Prefect server", "server.log", "pipeline/server_process.py", self._socket.fileno())
+            self._spawn("Prefect server", "server.log", "service/prefect_server_process.py", self._socket.fileno())
 
     def check(self) -> bool:
         """Whether the server has answered, now or lately.

@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from flows.queue.requests import UNDECIDED, QueuedRequest, RequestState
+from flows.queue.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.service.config import Service
 from flows.service.intake import record_ends
 from flows.service.logs import log

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from flows.queue.requests import OPEN, QueuedRequest
+from flows.queue.queue import OPEN, QueuedRequest
 from flows.service.config import Service
 from flows.service.messages import link, reason_lines
 from tasks.core.errors import WorkspaceError

@@ -30,7 +30,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed, Scheduled
 
 from flows.library.policies import PolicyShelf
-from flows.queue.requests import QueuedRequest, RequestState, run_name
+from flows.queue.queue import QueuedRequest, RequestState, run_name
 from flows.service.config import Service
 from flows.service.intake import is_decided, record_ends
 from flows.service.logs import log

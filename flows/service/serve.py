@@ -14,7 +14,7 @@ import socket
 import sys
 from contextlib import closing
 
-from flows.pipeline.engine import environment_of
+from flows.pipeline.embedded_prefect import environment_of
 from flows.service.config import Service
 from flows.service.orchestrator import Orchestrator, check_pool, external_address
 from flows.workspace.locking import alone

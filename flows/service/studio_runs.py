@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from flows.queue.board import BoardStep
-from flows.queue.requests import UNDECIDED, QueuedRequest, RequestState
+from flows.queue.queue import UNDECIDED, QueuedRequest, RequestState
+from flows.queue.undecided import BoardStep
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.studio.project import Project

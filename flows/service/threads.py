@@ -8,9 +8,8 @@ from functools import partial
 
 from prefect.client.orchestration import get_client
 
-from flows.pipeline.engine import is_healthy
+from flows.pipeline.embedded_prefect import is_healthy
 from flows.service.api import requests_router, status_router
-from flows.service.board import QueuedRequests
 from flows.service.config import Service
 from flows.service.intake import InboxWatcher
 from flows.service.logs import log, log_problem
@@ -18,6 +17,7 @@ from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.notifications import Notifier
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
 from flows.service.outages import OutageWatch, waiting
+from flows.service.queue_board import QueuedRequests
 from flows.service.reconciler import Reconciler
 from flows.service.studio_runs import QueuedRuns
 from flows.studio.desk import Desk

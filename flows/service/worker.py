@@ -7,7 +7,7 @@ from pathlib import Path
 from flows.gate.outcome import Outcome
 from flows.gate.release import Engine, run_release, standing_outcome
 from flows.library.policies import PolicyShelf
-from flows.queue.requests import UNDECIDED, QueuedRequest, RequestState
+from flows.queue.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.releases.cases import ReleaseAction
 from flows.service.config import Service
 from flows.service.intake import check_inputs, code_digest, is_decided, record_ends

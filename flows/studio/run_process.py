@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from flows.pipeline.server_process import end_with
 from flows.studio.runs import Teller
 from flows.workspace.folders import Workspace
+from flows.workspace.parent_process import end_with_parent
 from tasks.core.errors import ReleasegateError, RequestError
 from tasks.core.guard import guarded
 from tasks.core.modes import owner_only
@@ -44,6 +44,6 @@ def main(request: Path, workspace: Path, progress: Path, roots: list[Path]) -> i
 
 
 if __name__ == "__main__":
-    end_with(os.getppid())
+    end_with_parent(os.getppid())
     gc.set_threshold(50_000, 20, 50)
     sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), [Path(one) for one in sys.argv[4:]]))

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from flows.queue.board import BoardStep
+from flows.queue.undecided import BoardStep
 from flows.studio.project import Project
 from flows.workspace.actor import utc_now
 from flows.workspace.folders import Workspace

@@ -24,21 +24,21 @@ from flows.people.accounts import Accounts
 from flows.studio.studio import Studio
 from flows.web import (
     account_pages,
-    acting,
+    action_pages,
     authentication,
-    board,
-    comparing,
+    board_pages,
+    comparison_pages,
     door,
     ledger_pages,
     library_pages,
     people_pages,
     provider_pages,
-    releases,
+    release_pages,
 )
 from flows.web.evidence import ReleaseIndex
 from flows.web.jobs import Jobs, JobTerms
 from flows.web.provider import Provider, check_installed
-from flows.web.requests import RequestBoard
+from flows.web.request_board import RequestBoard
 from flows.web.sessions import Sessions
 from flows.web.site import STATIC, Door, Refused, Site, fields, log, not_found, see_other, sentence
 from flows.workspace.actor import Clock, utc_now
@@ -140,7 +140,7 @@ def create_app(
         check_installed()
         app.state.provider, provided = Provider(settings.provider, clock), [provider_pages.router]
     # The board's addresses come before those of a release, which they would match.
-    shown = [board.router, comparing.router, releases.router, acting.router]
+    shown = [board_pages.router, comparison_pages.router, release_pages.router, action_pages.router]
     own = [_own, authentication.router, *provided, *shown, ledger_pages.router]
     if site.door is None:
         own += [account_pages.router, people_pages.router, library_pages.router]
@@ -185,10 +185,10 @@ class _PagesForRequesting(BaseRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if self._app is not None and scope["path"].startswith("/requests"):
-            from flows.web import studio, studio_levels  # noqa: PLC0415
+            from flows.web import studio_column_pages, studio_pages  # noqa: PLC0415
 
             app, self._app = self._app, None
-            for router in (studio.router, studio_levels.router):
+            for router in (studio_pages.router, studio_column_pages.router):
                 app.include_router(router)
         return Match.NONE, {}
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from flows.actions.reviewing import answering
 from flows.people.signing import key_in_force
-from flows.queue.board import BoardRequest, ended_undecided
+from flows.queue.undecided import BoardRequest, ended_undecided
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.audit.cases import AuditCase, audit_cases

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.pipeline.server_process import end_with
 from flows.web.jobs import JOB, RESULT, STEPS, JobKind
 from flows.workspace.actor import acting_as, utc_now
 from flows.workspace.folders import Workspace
+from flows.workspace.parent_process import end_with_parent
 from flows.workspace.progress import listening
 from reports.model.document import Block, Heading, Paragraph, Table
 from reports.model.smallcell import SmallCellRule
@@ -40,8 +40,8 @@ def explained(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
 
 def reassessed(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     """Assess every copy of a release again; the records and the ledger hold the results."""
-    from flows.reassessment.reassessing import reassess  # noqa: PLC0415 - imports every method
-    from flows.reassessment.reassessing_copy import TodaysFiles  # noqa: PLC0415
+    from flows.reassessment.copy_reassessment import TodaysFiles  # noqa: PLC0415
+    from flows.reassessment.run import reassess  # noqa: PLC0415 - imports every method
     from reports.reassessment import reassessment  # noqa: PLC0415
 
     policy = None if given["policy"] is None else Path(given["policy"])
@@ -134,5 +134,5 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    end_with(os.getppid())
+    end_with_parent(os.getppid())
     sys.exit(main(Path(sys.argv[1])))

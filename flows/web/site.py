@@ -21,7 +21,7 @@ from flows.people.accounts import Account, Accounts, Duty
 from flows.web.drafts import Drafts
 from flows.web.evidence import IndexedRelease, ReleaseIndex
 from flows.web.jobs import Jobs
-from flows.web.requests import RequestBoard
+from flows.web.request_board import RequestBoard
 from flows.web.sessions import Session, Sessions
 from flows.workspace.actor import Clock
 from flows.workspace.folders import Workspace

@@ -18,8 +18,8 @@ from tasks.core.files import write_new
 from tasks.core.secret_variables import secret
 from tasks.decision.votes import checked_reason
 from tasks.delivery.manifest import printable
+from tasks.ledger.databases import database_at
 from tasks.ledger.entry import Event
-from tasks.ledger.places import database_at
 from tasks.ledger.postgresql import SCHEMES
 from tasks.ledger.store import Ledger
 

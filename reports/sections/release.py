@@ -26,7 +26,7 @@ from reports.model.population import basis
 from reports.model.record_view import RecordView
 from reports.model.smallcell import HIDDEN
 from reports.model.statements import enrolled
-from tasks.adversary.profile import UNSTATED_DETECTION
+from tasks.adversary.derived_profile import UNSTATED_DETECTION
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.canonical import digest

@@ -22,8 +22,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tasks.adversary.adversary import AdversaryProfile, Floats, RangedProfile
 from tasks.adversary.exploiting import WORTHWHILE, Integers, Start, table_ends, too_large
+from tasks.adversary.profile import AdversaryProfile, Floats, RangedProfile
 
 _NOBODY = 1e-300
 """Of those who are found for certain nothing is worth anything."""

@@ -6,7 +6,6 @@ Nothing here assumes that risk falls with the group size: only values do.
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.consulting import Consulted, consulted, last_consulted
 from tasks.adversary.exploiting import (
     LARGEST_SIZE,
@@ -17,6 +16,7 @@ from tasks.adversary.exploiting import (
     largest_exploited,
     largest_holding,
 )
+from tasks.adversary.profile import AdversaryProfile, Floats
 
 
 def linked_worth(profile: AdversaryProfile, start: Start) -> Floats:

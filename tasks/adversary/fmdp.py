@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.consulting import heaviest
 from tasks.adversary.decisions import (
     access_pays,
@@ -41,6 +40,7 @@ from tasks.adversary.group_sizes import (
     expected_values,
     worthwhile_densities,
 )
+from tasks.adversary.profile import AdversaryProfile, Floats
 from tasks.core.errors import ParameterError
 
 __all__ = [

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.adversary.adversary import Floats
+from tasks.adversary.profile import Floats
 from tasks.core.errors import ParameterError, row_positions
 
 Integers = NDArray[np.int64]

@@ -1,127 +1,118 @@
-"""A recipient's profile as a sequential adversary: terms from the request, and defaults from stakes and agreement.
-
-| term | where the request does not say |
-|---|---|
-| gain | the recipient's gain, or the publisher's loss |
-| exploit_cost | the recipient's cost of an attempt |
-| access_cost, link_cost | 0: the external data are available |
-| penalty, detection | those of the agreement; none where it has none |
-| max_penalties | one where a breach ends the agreement, else no limit |
-| prior | the largest share of a released group that the register lists, at most 0.99; without a register 0.99 |
-| discount | 1: attempts follow each other within minutes, so that waiting costs nothing |
-| confirmation | 1 |
-
-A declared prior below the register's share contradicts the register, and is refused.
-"""
+"""The adversary's profile: cost, possible gain and probability of detection of an attack on one record."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
+import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
-from tasks.adversary.adversary import AdversaryProfile, Resource
 from tasks.core.errors import ParameterError
-from tasks.request.adversary_terms import ConsultedResource, total_prior
-from tasks.request.model import AdversaryTerms, Recipient
 
-DEFAULT_PRIOR = 0.99
-DEFAULT_DISCOUNT = 1.0
-_UNDETECTED = 0.01
-UNSTATED_DETECTION = "its chance of being applied is not stated"
-"""Reason why a penalty is not counted."""
-_DECLARED = "adversary, as declared"
-_Term = tuple[Any, str]
-"""Value of a term, and where it comes from."""
+Floats = NDArray[np.float64]
+
+_Range = tuple[str, Callable[[float], bool]]
+_FROM_ZERO: _Range = ("a finite number from 0", lambda value: value >= 0)
+_SHARE: _Range = ("a number greater than 0 and at most 1", lambda value: 0 < value <= 1)
+_RANGES: dict[str, _Range] = {
+    "gain": ("a finite number greater than 0", lambda value: value > 0),
+    **dict.fromkeys(("penalty", "access_cost", "link_cost", "exploit_cost"), _FROM_ZERO),
+    "prior": ("a probability between 0 and 1, neither of them", lambda value: 0 < value < 1),
+    **dict.fromkeys(("discount", "confirmation"), _SHARE),
+}
+"""Range of each term that has one, in words and as a condition."""
 
 
 @dataclass(frozen=True)
-class DerivedProfile:
-    """A profile, and where each of its terms comes from."""
+class Resource:
+    """External data that the adversary may pay for, and tiers of candidates in it, the likeliest first."""
 
-    profile: AdversaryProfile
-    origins: dict[str, str]
+    access_cost: float
+    candidates: tuple[tuple[float, float], ...]
+    """Of each tier the share of a group's people who are in it, and the probability that the target is."""
+    source: str = ""
 
 
-def derive_profile(recipient: Recipient, listed: int | None = None, people: int = 1) -> DerivedProfile:
-    """The recipient as an adversary.
+@dataclass(frozen=True)
+class AdversaryProfile:
+    """Terms of a sequential adversary (Xia et al. 2015, sections 4.1 to 4.4); money in one currency, per record.
 
-    ``listed`` and ``people`` as ``densest_group`` gives them, None without a register. Raises ``ParameterError`` if a
-    declared prior is below the share that the register lists of that group.
+    * gain G > 0, of a successful exploit; penalty C_p from 0, for a detected one
+    * access_cost C_d, link_cost C_l and exploit_cost C_e, from 0, for each such action
+    * prior π, probability that the target is in the external data, between 0 and 1, neither of them
+    * detection_intercept h0, detection_slope h1: an exploit after j others is detected with 1/(1 + exp(−(h0 + h1·j))),
+      eq. 4
+    * max_penalties n_f, after which detection costs nothing more; None is no limit
+    * discount γ, worth of a unit one step later, greater than 0, at most 1; 1 is an adversary who never loses patience,
+      and the paper's figures come out at 0.9, which it does not print
+    * confirmation κ, probability that a right exploit is recognized, greater than 0, at most 1; the paper has 1
+    * resources, where the external data are several or their candidates unlike (``tasks.adversary.consulting``), in the
+      order that they are consulted; the prior is of all together, the access cost of the first, and a group's size is
+      its people
+
+    Raises ``ParameterError`` if a term is outside its range or not finite.
     """
-    declared, stakes = recipient.adversary or AdversaryTerms(), recipient.stakes
-    terms: dict[str, _Term] = {
-        "gain": (stakes.loss, "stakes: the publisher's loss") if stakes.gain is None else (stakes.gain, "stakes: gain"),
-        "exploit_cost": (stakes.cost, "stakes: cost of an attempt"),
-        **_of_agreement(recipient),
-        "access_cost": (0.0, "none: the external data are taken to be at hand"),
-        "link_cost": (0.0, "none"),
-        "discount": (DEFAULT_DISCOUNT, "default: waiting costs nothing"),
-        "confirmation": (1.0, "default: a right match is recognized"),
-    }
-    if declared.resources:
-        terms |= _of_resources(declared.resources)
-    elif declared.prior is None:
-        terms["prior"] = _prior(listed, people)
-    elif listed and declared.prior < (share := min(listed / people, DEFAULT_PRIOR)):
-        least = math.ceil(share * 1e4) / 1e4
-        raise ParameterError(
-            "the declared prior is below what the register implies",
-            where=f"recipient {recipient.id}, adversary.prior",
-            expected=f"at least {least:g}, the largest share of a released group in the register",
-            got=f"{declared.prior:g}",
-            fix="remove the prior, so that it follows from the register, or raise it",
-        )
-    for name in AdversaryTerms.model_fields.keys() - {"because", "resources"}:
-        value = getattr(declared, name)
-        if value is not None or (name == "max_penalties" and name in declared.model_fields_set):
-            terms[name] = (value, _DECLARED)
-    if terms["discount"][0] < DEFAULT_DISCOUNT:
-        terms["discount"] = (terms["discount"][0], f"{_DECLARED}: {declared.because}")
-    return DerivedProfile(
-        AdversaryProfile(**{name: value for name, (value, _) in terms.items()}),
-        {name: origin for name, (_, origin) in terms.items()},
+
+    gain: float
+    penalty: float
+    access_cost: float
+    link_cost: float
+    exploit_cost: float
+    prior: float
+    detection_intercept: float
+    detection_slope: float
+    max_penalties: int | None = None
+    discount: float = 1.0
+    confirmation: float = 1.0
+    resources: tuple[Resource, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(AdversaryProfile):
+            if field.name not in ("max_penalties", "resources"):
+                self._check_number(field.name)
+        limit = self.max_penalties
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1):
+            raise _refused("max_penalties", "a whole number from 1, or none for no limit", limit)
+        object.__setattr__(self, "max_penalties", None if limit is None else int(limit))
+
+    def _check_number(self, name: str) -> None:
+        """Check a term and keep it in double precision, whatever type of number it came as."""
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise _refused(name, "a number", type(value).__name__)
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
+        expected, allowed = _RANGES.get(name, ("a finite number", math.isfinite))
+        if not (math.isfinite(value) and allowed(value)):
+            raise _refused(name, expected if math.isfinite(value) else "a finite number", value)
+        object.__setattr__(self, name, value)
+
+    def detection(self, attempts: ArrayLike) -> Floats:
+        """Probability that an exploit is detected, by the number of exploits made before it (eq. 4)."""
+        made = np.asarray(attempts, dtype=np.float64)
+        return scipy.special.expit(self.detection_intercept + self.detection_slope * made)
+
+
+@dataclass(frozen=True)
+class RangedProfile(AdversaryProfile):
+    """A sequential adversary of whose detection only a range is known; the inherited terms are its lowest.
+
+    Worth is that of the lowest detection, and exploits, so the risk, are at least those of any detection in the range:
+    where penalties are limited, more detection may exhaust them sooner.
+    """
+
+    highest: tuple[float, float] = (0.0, 0.0)
+    """h0 and h1 of the highest detection."""
+
+
+def _refused(name: str, expected: str, got: object) -> ParameterError:
+    return ParameterError(
+        "a term of the adversary is outside its range",
+        where=name,
+        expected=expected,
+        got=str(got),
+        fix="correct the term",
     )
-
-
-def _of_resources(declared: tuple[ConsultedResource, ...]) -> dict[str, _Term]:
-    resources = tuple(
-        Resource(one.access_cost, tuple((tier.people, tier.probability) for tier in one.candidates), one.source)
-        for one in declared
-    )
-    terms: dict[str, _Term] = {
-        "prior": (total_prior(declared), "adversary.resources: of all together"),
-        "access_cost": (declared[0].access_cost, "adversary.resources: of the first"),
-    }
-    # One whose candidates are as likely as anybody is the paper's.
-    (tiers, *more) = (one.candidates for one in resources)
-    is_the_paper_s = not more and len(tiers) == 1 and tiers[0][0] == tiers[0][1]
-    return terms if is_the_paper_s else terms | {"resources": (resources, _DECLARED)}
-
-
-def _of_agreement(recipient: Recipient) -> dict[str, _Term]:
-    """Without a penalty detection costs nothing, whatever its probability."""
-    agreement = recipient.agreement
-    limit = (1, "agreement: the first breach ends it") if agreement.ends_on_breach else (None, "agreement: goes on")
-    slope = "agreement" if agreement.detection_slope else "default: as likely at every attempt"
-    if agreement.penalty is None or agreement.detection_rate is None:
-        penalty, rate, origin = 0.0, _UNDETECTED, "no penalty in the agreement"
-        if agreement.penalty:
-            origin = f"a penalty of {agreement.penalty:,.12g}, not counted: {UNSTATED_DETECTION}"
-    else:
-        penalty, rate, origin = agreement.penalty, agreement.detection_rate, "agreement"
-    return {
-        "penalty": (penalty, origin),
-        "detection_intercept": (float(scipy.special.logit(rate)), origin),
-        "detection_slope": (agreement.detection_slope or 0.0, slope),
-        "max_penalties": limit,
-    }
-
-
-def _prior(listed: int | None, people: int) -> _Term:
-    if not listed:
-        return DEFAULT_PRIOR, "default: nearly everybody is taken to be in the external data"
-    share = listed / people
-    if share >= DEFAULT_PRIOR:
-        return DEFAULT_PRIOR, "default: a released group is listed in the register as good as completely"
-    return share, "register: the largest share of a released group's people whom it lists"

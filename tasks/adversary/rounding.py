@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.consulting import consulted
 from tasks.adversary.decisions import exploits_after_access, linked_worth
 from tasks.adversary.exploiting import (
@@ -25,6 +24,7 @@ from tasks.adversary.exploiting import (
     too_large,
 )
 from tasks.adversary.group_sizes import expected_candidates
+from tasks.adversary.profile import AdversaryProfile, Floats
 
 _FARTHEST = 2**20
 """People of the largest group that is looked at where only a least number is known."""

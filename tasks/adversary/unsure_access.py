@@ -19,9 +19,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.fmdp import expected_linked_values, linked_values
 from tasks.adversary.group_sizes import expected_listed
+from tasks.adversary.profile import AdversaryProfile, Floats
 
 _EDGES = 1.03 ** -np.arange(156.0)
 """Priors from 1 down to 0.01."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.consulting import alike, consulted, freed
 from tasks.adversary.decisions import access_pays
+from tasks.adversary.derived_profile import DerivedProfile, derive_profile
 from tasks.adversary.fmdp import expected_linked_values, exploits_made, linked_values, sink_probability
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
-from tasks.adversary.profile import DerivedProfile, derive_profile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.adversary.rounding import Attack, least_favourable, least_favourable_from
 from tasks.adversary.unsure_access import least_favourable_belief
 from tasks.core.errors import StageFailed

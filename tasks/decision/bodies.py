@@ -6,7 +6,7 @@ event           body                                        read by
 ``decided``     ``decision``, ``reasons``,                  ``tasks.delivery.bundle.verify_bundle``:
                 ``record_sha256``                           the bundle's ``decision/<recipient>.json``
                 ``determined``                              ``tasks.audit``
-                ``beside``, if there are other copies in    ``tasks.decision.anew``
+                ``beside``, if there are other copies in    ``tasks.decision.redecision``
                 the same hand
 ``released``    ``output_sha256``; if it is encrypted,      ``verify_bundle``: ``delivery/<recipient>/``
                 ``delivered_sha256``
@@ -34,7 +34,7 @@ of gates        ``inputs``, ``valid_until``, ``gates``      inputs may be releas
 ``commented``   ``by``, ``person``, ``comment``             the page's timeline
 ``expired``     ``valid_until``                             ``standing``
 ``superseded``  ``by_release``                              ``standing``
-``reassessed``  ``record_sha256``, ``verdict``, ``before``  ``flows.reassessment.reassessing`` and ``tasks.audit``
+``reassessed``  ``record_sha256``, ``verdict``, ``before``  ``flows.reassessment.run`` and ``tasks.audit``
                 ``reassessment_sha256``, ``gates``,
                 ``because``, ``due``, ``next_due``,
                 ``repeated``

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.core.fact import Fact
-from tasks.decision.anew import is_anew
 from tasks.decision.overrides import is_founded
 from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.redecision import is_anew
 from tasks.decision.standing import standing
 from tasks.delivery.additions import (
     DATA_STEM,

@@ -15,8 +15,8 @@ from tasks.draft.document import NO_FURTHER, NOTHING_GIVEN, DraftedTables, Given
 from tasks.draft.file_form import MISSING_MARKS
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
 from tasks.draft.people import person_column, with_rows
-from tasks.draft.places import with_places
 from tasks.draft.questions import Question
+from tasks.draft.revealing_columns import with_places
 from tasks.draft.roles import GENERIC_NAMES, ColumnProfile, Suggestion, profile, suggest
 from tasks.draft.separation import separations
 from tasks.draft.stated import NOTHING_STATED, Stated

@@ -26,7 +26,7 @@ from tasks.draft.draft import (
     shared_columns,
 )
 from tasks.draft.people import of_rows
-from tasks.draft.places import with_places
+from tasks.draft.revealing_columns import with_places
 from tasks.draft.roles import ColumnProfile, Suggestion, suggest
 from tasks.draft.stated import NOTHING_STATED, Stated
 from tasks.draft.structure import Columns, Place, Profiles, Structure, rows_of, structure_of

@@ -22,9 +22,9 @@ from tasks.generalization.game.facts import KAnonymityOutcome
 from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, fold
-from tasks.generalization.kanonymity.judge import SensitiveCounts, sensitive_counts
 from tasks.generalization.kanonymity.metrics import Metric, Reference
 from tasks.generalization.kanonymity.optimum import Optimum, search
+from tasks.generalization.kanonymity.suppressed_classes import SensitiveCounts, sensitive_counts
 from tasks.generalization.released_hierarchies import ReleasedHierarchies
 from tasks.generalization.remainder.find import find
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.generalization.budget.limits import limits_of
 from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.generalization.game.demands import check_demands, demands_of

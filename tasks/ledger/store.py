@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
 from tasks.ledger.database import FOREIGN, FORMAT, damaged
+from tasks.ledger.databases import Database, database_at, translated, translation
 from tasks.ledger.entry import (
     GENESIS,
     Entry,
@@ -33,7 +34,6 @@ from tasks.ledger.entry import (
     new_row,
     times_after,
 )
-from tasks.ledger.places import Database, database_at, translated, translation
 from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
 
 _METADATA = MetaData()

@@ -61,7 +61,7 @@ def total_prior(resources: tuple[ConsultedResource, ...]) -> float:
 class AdversaryTerms(RequestPart):
     """Terms of the recipient as a sequential adversary (Xia et al. 2015).
 
-    A term that is not given follows from stakes, agreement and external data; ``tasks.adversary.profile`` says how.
+    A term that is not given follows from stakes, agreement and external data (``tasks.adversary.derived_profile``).
     """
 
     gain: Money | None = Field(default=None, description="Gain from a re-identified record, G.")

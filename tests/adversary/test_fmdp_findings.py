@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.fmdp import (
     baseline_payoff,
     baseline_risk,
@@ -21,6 +20,7 @@ from tasks.adversary.fmdp import (
     solve,
 )
 from tasks.adversary.planning.enumerated import Action, ProcessPlan, enumerate_process, value_iteration
+from tasks.adversary.profile import AdversaryProfile, Floats
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING, profiles
 from tests.support.beliefs import belief_of
 from tests.support.examples import examples

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.adversary.rounding import least_favourable, least_favourable_from
 from tasks.generalization.game.sequential_follower import SequentialFollower
 from tests.support.adversary_profiles import CASE_STUDY, profiles

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import linked_values, reidentification_probability
 from tasks.adversary.planning.deterrence import Term, deterring_value, pays_together, term_value, with_term
+from tasks.adversary.profile import AdversaryProfile
 from tasks.core.errors import ParameterError
 from tests.support.examples import examples
 

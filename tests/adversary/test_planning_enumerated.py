@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.adversary import fmdp
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.group_sizes import truncated_binomial
 from tasks.adversary.planning.enumerated import (
     OVER,
@@ -19,6 +18,7 @@ from tasks.adversary.planning.enumerated import (
     reidentification,
     value_iteration,
 )
+from tasks.adversary.profile import AdversaryProfile
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING, profiles
 from tests.support.beliefs import belief_of
 from tests.support.examples import examples

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import known_threshold
 from tasks.adversary.planning.deterrence import Term, default_values, sensitivity, term_value, with_term
+from tasks.adversary.profile import AdversaryProfile
 from tasks.core.errors import ParameterError
 
 CASE_STUDY = AdversaryProfile(

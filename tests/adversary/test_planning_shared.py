@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.fmdp import (
     access_values,
     expected_linked_values,
@@ -19,6 +18,7 @@ from tasks.adversary.fmdp import (
     sink_probability,
 )
 from tasks.adversary.planning.deterrence import Term, deterring_value, pays_together
+from tasks.adversary.profile import AdversaryProfile, Floats
 from tests.support.examples import examples
 
 CASE_STUDY = AdversaryProfile(

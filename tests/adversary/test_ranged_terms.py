@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile, RangedProfile
 from tasks.adversary.fmdp import exploits_made, linked_values, sink_probability
+from tasks.adversary.profile import AdversaryProfile, RangedProfile
 from tests.support.adversary_profiles import profiles
 from tests.support.examples import examples
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.profile import DerivedProfile, derive_profile
+from tasks.adversary.derived_profile import DerivedProfile, derive_profile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.candidate.groups import recipient_profile
 from tasks.core.errors import ParameterError
 from tasks.generalization.game.count_index import Generalization

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.decisions import access_pays
 from tasks.adversary.fmdp import sink_probability
+from tasks.adversary.profile import AdversaryProfile
 from tasks.adversary.rounding import least_favourable
 from tests.support.adversary_profiles import CASE_STUDY, profiles
 from tests.support.examples import examples

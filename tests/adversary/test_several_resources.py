@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile, Resource
 from tasks.adversary.consulting import consulted, freed
 from tasks.adversary.decisions import linked_worth
 from tasks.adversary.fmdp import known_threshold, sink_probability
+from tasks.adversary.profile import AdversaryProfile, Resource
 from tasks.adversary.rounding import least_favourable
 from tasks.assessments.sequential.assessment import beliefs, judged_risks
 from tasks.candidate.groups import Groups, within_reach

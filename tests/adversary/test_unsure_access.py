@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import linked_values
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
+from tasks.adversary.profile import AdversaryProfile
 from tasks.adversary.unsure_access import least_favourable_belief
 from tasks.assessments.sequential.assessment import judged_risks
 from tasks.candidate.groups import Groups

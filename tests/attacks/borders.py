@@ -26,7 +26,7 @@ assert flows.gate.publishing is not None  # imported before anything is patched
 @contextmanager
 def acting(act: Callable[[Border], None]) -> Iterator[None]:
     """Call something at every border of the releases that are run in this process meanwhile."""
-    from flows.pipeline.performing import perform
+    from flows.pipeline.stage_call import perform
 
     def performed(stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
         act(f"{stage.name} {recipient}" if recipient else stage.name)

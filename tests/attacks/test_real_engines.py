@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flows.gate.release import embedded_engine
-from flows.queue.requests import RequestState
+from flows.queue.queue import RequestState
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive
 from flows.service.worker import decide

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import logit
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
 from tasks.generalization.game.exact import GameRule, solve
 from tasks.generalization.game.partition import partition

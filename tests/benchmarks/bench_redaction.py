@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from tasks.redaction.known import NOTHING_KNOWN
 from tasks.redaction.notes import labelled_notes
-from tasks.redaction.recall import measure
 from tasks.redaction.redact import redact_texts
+from tasks.redaction.scanner_recall import measure
 from tests.benchmarks.record import Benchmark, Row
 
 NOTES = 40_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.cli.changes import read_changes, read_figures
+from flows.cli.column_answers import read_changes, read_figures
 from tasks.draft.roles import ColumnProfile, Suggestion
 from tasks.request.model import Role, ValueType
 

@@ -111,7 +111,7 @@ def test_the_service_and_its_runner_do_without_numerical_libraries() -> None:
 def test_the_process_that_publishes_imports_no_methods_of_assessments() -> None:
     """Workers have them; here they would take as long as Prefect does."""
     code = (
-        "import sys, flows.cli.released, flows.gate.publishing; "
+        "import sys, flows.cli.release_json, flows.gate.publishing; "
         "print([one for one in ('tasks.assessments.registry', 'scipy.special', 'sklearn') if one in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

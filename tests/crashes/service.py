@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from flows.queue.requests import Queue, RequestState
+from flows.queue.queue import Queue, RequestState
 from flows.releases.cases import ReleaseAction, cases_of
 from flows.workspace.actor import utc_now
 from flows.workspace.folders import open_workspace

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tasks.decision import bodies
-from tasks.decision.anew import anew_id, change_to, is_anew
 from tasks.decision.earlier_facts import CopyChange, EarlierDecision
 from tasks.decision.overrides import is_founded, overridden_id
 from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.redecision import anew_id, change_to, is_anew
 from tasks.ledger.entry import Entry, Event
 from tests.support import records
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from tasks.adversary import exploiting
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.assessments.sequential.assessment import beliefs, gate_figures
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.core.errors import ParameterError, StageFailed

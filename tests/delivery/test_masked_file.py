@@ -16,8 +16,8 @@ from tasks.assessments.identity.score import score
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import rescored_gate
 from tasks.decision.record import DeliveryFact
+from tasks.delivery.bundle_files import dictionary
 from tasks.delivery.released_file import delivered_table, read_cells, released_rows
-from tasks.delivery.stage import dictionary
 from tasks.delivery.write import rows_as_attacked, score_again
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import DeliveryFormat

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from prefect.settings import Settings
 
-from flows.pipeline.engine import prefect_server
+from flows.pipeline.embedded_prefect import prefect_server
 from flows.service.config import _IN_ENVIRONMENT, VARIABLE, service_of
 from flows.service.deployments import deployments, run_environment
 from tests.support.shared_workers import BRIEFLY

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyrage
 
-from tasks.delivery.stage import delivered_name
+from tasks.delivery.bundle_files import delivered_name
 from tasks.request.model import DeliveryFormat
 from tasks.request.public_key import fingerprint
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.adversary.fmdp import (
     baseline_payoff,
     exploits_made,
@@ -17,7 +17,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability,
     solve,
 )
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.assessments.combined.disclosure import contributions
 from tasks.assessments.sequential.assessment import beliefs, is_attacked
 from tasks.candidate.groups import Groups, released_groups

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from flows.queue.requests import RequestState
+from flows.queue.queue import RequestState
 from flows.service.monitoring import Metrics, Pulse, health
 from tasks.service.settings import NewsKind, load_settings
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from flows.cli.released import exit_code
+from flows.cli.release_json import exit_code
 from tasks.decision.states import State, diagram
 
 PAGE = (Path(__file__).parents[2] / "docs" / "states.md").read_text(encoding="utf-8")

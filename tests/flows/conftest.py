@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from flows.pipeline.engine import prefect_server
-from flows.pipeline.performing import perform
+from flows.pipeline.embedded_prefect import prefect_server
 from flows.pipeline.run import Run
+from flows.pipeline.stage_call import perform
 from flows.pipeline.stages import Inputs, Stage
 from tests.support.acting import by_arguments
 from tests.support.brief_reports import brief_reports
@@ -70,7 +70,7 @@ def orchestrator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedEng
     """The same through Prefect: one server for all tests of a module, which works as long as it is there."""
     home = tmp_path_factory.mktemp("orchestrator")
     with prefect_server(home):
-        from flows.pipeline.orchestrated import take_with
+        from flows.pipeline.prefect_flow import take_with
 
         yield SharedEngine(home, partial(take_with, Here()))
 

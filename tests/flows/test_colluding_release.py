@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flows.reassessment.reassessing import reassess
+from flows.reassessment.run import reassess
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import Verdict
 from tasks.reassessment.record import TodaysVerdict

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.gate.outcome import Outcome
-from flows.reassessment.reassessing import reassess
-from flows.reassessment.reassessing_copy import AS_ASKED
+from flows.reassessment.copy_reassessment import AS_ASKED
+from flows.reassessment.run import reassess
 from reports.model.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.dates.facts import DatesFact

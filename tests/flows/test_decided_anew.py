@@ -14,7 +14,7 @@ import flows.gate.publishing
 from flows.actions.overruling import revoke
 from flows.actions.reviewing import overview
 from flows.gate.outcome import Outcome
-from flows.reassessment.reassessing import reassess
+from flows.reassessment.run import reassess
 from flows.releases.cases import ReleaseAction
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive

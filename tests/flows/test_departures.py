@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.releases.departures import Departures
+from flows.releases.released_copies import Departures
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from flows.pipeline.engine import discard_foreign_results, prefect_server, template_database
+from flows.pipeline.embedded_prefect import discard_foreign_results, prefect_server, template_database
 from tasks.core.errors import StageFailed
 from tests.support.shared_workers import BRIEFLY
 from tests.support.world import make_world
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 STAGED_FLOW = """
 import os, sys, time
 from pathlib import Path
-from flows.pipeline.engine import prefect_server
+from flows.pipeline.embedded_prefect import prefect_server
 
 home, notes, wait = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "wait"
 

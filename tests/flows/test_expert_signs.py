@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import flows.workspace.actor
-from flows.actions.determination import sign_determination
+from flows.actions.expert_signature import sign_determination
 from flows.releases.cases import ReleaseAction
 from tasks.core.errors import RequestError
 from tasks.decision.standing import AWAITING_SIGNATURE

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.reassessment.reassessing import reassess
-from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.reassessment.copy_reassessment import TodaysFiles
+from flows.reassessment.run import reassess
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import Verdict
 from tasks.reassessment.record import TodaysVerdict

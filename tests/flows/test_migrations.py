@@ -12,9 +12,9 @@ import pytest
 from flows.actions.audit import run_audit
 from flows.people.accounts import Accounts
 from flows.pipeline.sequence import in_process
-from flows.queue.requests import Queue, RequestState
-from flows.reassessment.reassessing import reassess_all
-from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.queue.queue import Queue, RequestState
+from flows.reassessment.copy_reassessment import TodaysFiles
+from flows.reassessment.run import reassess_all
 from flows.releases.cases import ReleaseAction
 from flows.workspace.ledger import open_ledger
 from tasks.core.errors import WorkspaceError

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from flows.gate.outcome import Outcome
-from flows.reassessment.reassessing import TodaysFiles, reassess
-from flows.reassessment.reassessing_copy import AS_ASKED
+from flows.reassessment.copy_reassessment import AS_ASKED
+from flows.reassessment.run import TodaysFiles, reassess
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.candidate.assessment import Effort
 from tasks.candidate.candidate import Candidate

@@ -17,7 +17,7 @@ from flows.actions.overruling import revoke
 from flows.actions.reviewing import overview
 from flows.gate.outcome import Outcome
 from flows.people.signing import PASSPHRASE, create_key
-from flows.reassessment.reassessing import reassess
+from flows.reassessment.run import reassess
 from flows.releases.cases import ReleaseAction
 from flows.releases.identity import check_unused, named
 from flows.workspace.ledger import VARIABLE, open_ledger

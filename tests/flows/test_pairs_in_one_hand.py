@@ -10,7 +10,7 @@ import pytest
 
 from flows.gate.outcome import Outcome
 from flows.gate.release import run_release
-from flows.reassessment.reassessing import reassess
+from flows.reassessment.run import reassess
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from flows.cli.assessed_game import policy_legend, policy_tables, proof_in_words
+from flows.cli.assess_game_tables import policy_legend, policy_tables, proof_in_words
 from reports.terminal import show
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, Comparison

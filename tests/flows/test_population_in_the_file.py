@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from flows.gate.release import run_release
-from flows.reassessment.reassessing import TodaysFiles, reassess
+from flows.reassessment.run import TodaysFiles, reassess
 from tasks.core.errors import BadInput, PopulationError
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict

@@ -12,8 +12,8 @@ import pytest
 
 import tasks.delivery.write as writing
 from flows.gate.outcome import Outcome
-from flows.reassessment.reassessing import reassess
-from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.reassessment.copy_reassessment import TodaysFiles
+from flows.reassessment.run import reassess
 from flows.workspace.folders import open_workspace
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.decision.record import DecisionRecord, Verdict

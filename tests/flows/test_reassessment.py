@@ -14,8 +14,8 @@ import jsonschema
 import pyrage
 import pytest
 
-from flows.reassessment.reassessing import Reassessed, reassess, reassess_all
-from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.reassessment.copy_reassessment import TodaysFiles
+from flows.reassessment.run import Reassessed, reassess, reassess_all
 from flows.schemas import schema_files
 from flows.workspace.folders import Workspace
 from reports.reassessment import render_reassessment
@@ -192,7 +192,7 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[DecisionRecord]:
         found.append(score_with_originals(*given))
         return found[-1]
 
-    monkeypatch.setattr("flows.reassessment.reassessing_copy.score_with_originals", catch)
+    monkeypatch.setattr("flows.reassessment.copy_reassessment.score_with_originals", catch)
     return found
 
 
@@ -637,7 +637,7 @@ def test_sets_that_are_too_many_to_be_compared_are_counted(
     made: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = copied(made, tmp_path)
-    monkeypatch.setattr("flows.reassessment.reassessing_copy._MOST_SETS", 1)
+    monkeypatch.setattr("flows.reassessment.copy_reassessment._MOST_SETS", 1)
     with gone(made.world.data):
         (found,) = out.again(number=1)
     assert found.record is not None

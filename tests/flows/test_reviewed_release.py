@@ -13,14 +13,14 @@ import pytest
 
 import flows.actions.reviewing
 import flows.workspace.actor
-from flows.actions.determination import sign_determination
+from flows.actions.expert_signature import sign_determination
 from flows.actions.overruling import revoke
 from flows.actions.reviewing import overview
 from flows.gate.outcome import Outcome
 from flows.people.signing import PASSPHRASE
-from flows.queue.requests import Queue
-from flows.queue.requests import QueuedRequest as Request
-from flows.queue.requests import RequestState as Queued
+from flows.queue.queue import Queue
+from flows.queue.queue import QueuedRequest as Request
+from flows.queue.queue import RequestState as Queued
 from flows.releases.cases import ReleaseAction, pending_key
 from flows.service.config import service_of
 from flows.service.worker import decide

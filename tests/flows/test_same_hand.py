@@ -12,7 +12,7 @@ import pytest
 
 import flows.gate.release
 from flows.gate.outcome import Outcome
-from flows.reassessment.reassessing import Reassessed, reassess
+from flows.reassessment.run import Reassessed, reassess
 from flows.releases.cases import ReleaseAction
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import EARLIER_COPIES

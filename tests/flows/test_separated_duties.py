@@ -13,8 +13,8 @@ import flows.actions.overruling
 import flows.actions.reviewing
 from flows.library.enrolment import enrol
 from flows.people.signing import create_key
-from flows.queue.board import HandIn
-from flows.queue.requests import Queue, QueuedRequest, RequestState
+from flows.queue.queue import Queue, QueuedRequest, RequestState
+from flows.queue.undecided import HandIn
 from flows.releases.cases import ReleaseAction, check_no_hand, note_late_hands
 from flows.workspace.actor import acting_as, actor
 from flows.workspace.ledger import open_ledger

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.reassessment.reassessing import reassess
+from flows.reassessment.run import reassess
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import Verdict
 from tests.support.made_release import Made

@@ -16,7 +16,7 @@ from pyhanko.sign.signers.pdf_cms import SimpleSigner
 from pyhanko.sign.signers.pdf_signer import PdfSignatureMetadata, PdfSigner
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
-import flows.actions.determination
+import flows.actions.expert_signature
 import flows.workspace.actor
 from flows.cli.sign import PASSPHRASE
 from flows.people.signing import PASSPHRASE as LEDGER_PASSPHRASE
@@ -106,7 +106,7 @@ def test_a_signed_determination_is_an_addition_that_verifies(made: Determined) -
     assert entry.sequence == done.entry
     assert dict(entry.body) == {
         "record_sha256": made.entries(Event.DECIDED)[0].body["record_sha256"],
-        "report_sha256": flows.actions.determination._sha256(made.report()),
+        "report_sha256": flows.actions.expert_signature._sha256(made.report()),
         "signed_sha256": done.sha256,
         "certificate_sha256": digits,
         "subject": f"CN={EXPERT},O=Registry",
@@ -177,7 +177,7 @@ def test_a_chain_that_does_not_lead_from_the_certificate_signs_nothing(made: Det
 
 
 def test_what_was_interrupted_is_finished(made: Determined, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.actions.determination, "finish_additions", lambda *_: None)
+    monkeypatch.setattr(flows.actions.expert_signature, "finish_additions", lambda *_: None)
     with pytest.raises(StageFailed):  # looks for what it has not moved
         made.sign()
     with pytest.raises(TamperingFound, match=r"is missing; if the command that signed it was\s+interrupted"):

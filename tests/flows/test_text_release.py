@@ -8,8 +8,8 @@ import pytest
 
 from flows.gate import last_check
 from flows.gate.outcome import Outcome
-from flows.reassessment.reassessing import reassess
-from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.reassessment.copy_reassessment import TodaysFiles
+from flows.reassessment.run import reassess
 from reports.model.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.text.facts import TextFact

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from flows.reassessment.reassessing import Reassessed, reassess
-from flows.reassessment.reassessing_copy import TodaysFiles
+from flows.reassessment.copy_reassessment import TodaysFiles
+from flows.reassessment.run import Reassessed, reassess
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict
 from tasks.request.model import DEFAULT_GATES, Gate, Measure

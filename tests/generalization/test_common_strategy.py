@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tasks.generalization.game.payoffs import Floats, InformationLoss, Payoffs
 from tasks.generalization.game.problem import Problem
-from tasks.generalization.methods.common import common_strategy
+from tasks.generalization.methods.common_strategy import common_strategy
 from tasks.microdata.cube import SparseCube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, distinct_tuples

@@ -11,7 +11,7 @@ from tasks.generalization.game.partition import partition
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.game.problem import all_attacked
 from tasks.generalization.generalize import generalize
-from tasks.generalization.methods.common import common_strategy
+from tasks.generalization.methods.common_strategy import common_strategy
 from tasks.generalization.paper_searches import lattice_search
 from tests.generalization.test_exact_solver import check_against_loops
 from tests.reference.continued_search import continued_search

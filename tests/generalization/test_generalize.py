@@ -11,7 +11,7 @@ from tasks.generalization.game.payoffs import Payoffs
 from tasks.generalization.game.safe_harbor import safe_harbor_axis
 from tasks.generalization.game.zip3 import ZipTable
 from tasks.generalization.generalize import generalize, overlapping
-from tasks.generalization.methods.common import common_strategy
+from tasks.generalization.methods.common_strategy import common_strategy
 from tasks.generalization.methods.registry import MOST_BY_RECORD, compared_with
 from tasks.request.model import Method, SafeHarborRule
 from tests.support import slow

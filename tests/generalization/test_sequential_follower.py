@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import access_densities, sink_probability
+from tasks.adversary.profile import AdversaryProfile
 from tasks.adversary.rounding import least_favourable
 from tasks.core.errors import ParameterError
 from tasks.generalization.game import sequential_follower

@@ -40,7 +40,7 @@ _WIDTH = 160
 _ACTOR = "golden"
 _DECOY_KEY = "Z29sZGVuLWRlY295LWtleS1nb2xkZW4tZGVjb3kta2U="
 _PRODUCT = (flows, reports, tasks)
-_NOT_ENTERED = ("flows.pipeline.preloaded", "flows.pipeline.server_process", "flows.service", "flows.web")
+_NOT_ENTERED = ("flows.pipeline.preloaded", "flows.service.prefect_server_process", "flows.service", "flows.web")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.ledger.chain import Checkpoints
-from tasks.ledger.places import database_at
+from tasks.ledger.databases import database_at
 from tasks.ledger.postgresql import Postgresql
 from tasks.ledger.store import Ledger
 from tests.support.ledgers import Raw, add, fill

@@ -5,7 +5,7 @@ import pytest
 from tasks.core.wilson import wilson
 from tasks.redaction.entities import Entity
 from tasks.redaction.notes import LabelledIdentifier, LabelledNotes, labelled_notes
-from tasks.redaction.recall import measure, measured_scanner
+from tasks.redaction.scanner_recall import measure, measured_scanner
 
 COMMON = "the patient is well and was seen in the clinic"
 

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import sparse
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.group_sizes import SizeBelief
 from tasks.adversary.planning.two_level_lp import Program, cluster_program, top_program
+from tasks.adversary.profile import AdversaryProfile
 
 
 def plain_value(profile: AdversaryProfile, belief: SizeBelief) -> float:

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.profile import AdversaryProfile
 
 _TIE = 1e-12
 

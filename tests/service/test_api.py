@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from flows.library.enrolment import first_enrolment
 from flows.people.tokens import RequestTokens
-from flows.queue.requests import Queue, RequestState
+from flows.queue.queue import Queue, RequestState
 from flows.service.api import TOKENS, requests_router, status_router
 from flows.service.config import Service, service_of
 from flows.service.monitoring import Metrics, Pulse, health

@@ -14,12 +14,12 @@ from flows.gate.release import run_release
 from flows.library.enrolment import end_enrolment, enrol
 from flows.people.accounts import Accounts, Duty
 from flows.pipeline.sequence import in_process
-from flows.queue.board import BoardState
-from flows.queue.requests import QueuedRequest, RequestState
-from flows.service.board import QueuedRequests
+from flows.queue.queue import QueuedRequest, RequestState
+from flows.queue.undecided import BoardState
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.monitoring import Metrics
+from flows.service.queue_board import QueuedRequests
 from flows.service.worker import decide, write
 from flows.web.app import create_app
 from flows.web.job_process import dry_run

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from flows.gate.release import run_release
-from flows.pipeline.engine import EmbeddedServer, prefect_server
+from flows.pipeline.embedded_prefect import EmbeddedServer, prefect_server
 from flows.pipeline.sequence import in_process
-from flows.queue.requests import Queue, RequestState
+from flows.queue.queue import Queue, RequestState
 from flows.releases.cases import ReleaseAction
 from flows.releases.program import code_fact
 from flows.service.config import VARIABLE, Service, service_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.queue.requests import Queue, RequestState
+from flows.queue.queue import Queue, RequestState
 from flows.service.config import Service, service_of
 from flows.service.intake import InboxWatcher, receive
 from flows.workspace.ledger import open_ledger

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flows.library.enrolment import first_enrolment
-from flows.queue.requests import Queue, QueuedRequest, RequestState
+from flows.queue.queue import Queue, QueuedRequest, RequestState
 from flows.releases.identity import release_id
 from flows.releases.program import code_fact
 from flows.service.config import service_of

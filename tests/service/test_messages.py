@@ -11,7 +11,7 @@ import pytest
 from flows.actions.overruling import revoke
 from flows.library.enrolment import enrol
 from flows.library.policies import PolicyShelf
-from flows.queue.requests import QueuedRequest
+from flows.queue.queue import QueuedRequest
 from flows.releases.cases import ReleaseAction
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive

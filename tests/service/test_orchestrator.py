@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.pipeline.engine import is_healthy
+from flows.pipeline.embedded_prefect import is_healthy
 from flows.service.config import VARIABLE, Service, of_environment, service_of
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded, external_address
 from flows.service.serve import serve

@@ -19,8 +19,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.pipeline.engine import is_healthy, start_from_template
-from flows.queue.requests import Queue, QueuedRequest, RequestState
+from flows.pipeline.embedded_prefect import is_healthy, start_from_template
+from flows.queue.queue import Queue, QueuedRequest, RequestState
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.monitoring import Pulse, health

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from flows.queue.requests import Queue
+from flows.queue.queue import Queue
 from flows.workspace.ledger import open_ledger
 from tasks.ledger.entry import Event
 from tests.support.browser import launched

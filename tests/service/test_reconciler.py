@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from flows.pipeline.engine import prefect_server
-from flows.queue.requests import Queue, QueuedRequest, RequestState, run_name
+from flows.pipeline.embedded_prefect import prefect_server
+from flows.queue.queue import Queue, QueuedRequest, RequestState, run_name
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.reconciler import RELEASE_FLOW, Reconciler

@@ -10,7 +10,7 @@ import pytest
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Cancelling, Completed, Running, Scheduled
 
-from flows.queue.requests import Queue, QueuedRequest, RequestState
+from flows.queue.queue import Queue, QueuedRequest, RequestState
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.reconciler import Reconciler

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.reassessment.reassessing import reassess_all
+from flows.reassessment.run import reassess_all
 from flows.service.config import service_of
 from flows.service.deployments import todays_terms
 from flows.workspace.ledger import open_ledger

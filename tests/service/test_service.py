@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from flows.people.accounts import Accounts, Duty
-from flows.queue.requests import Queue
+from flows.queue.queue import Queue
 from flows.releases.cases import ReleaseAction
 from flows.workspace.actor import utc_now
 from flows.workspace.folders import open_workspace

@@ -3,7 +3,7 @@
 import pytest
 
 from flows.library.policies import PolicyShelf
-from flows.queue.requests import RequestState
+from flows.queue.queue import RequestState
 from flows.service.config import Service, service_of
 from flows.service.studio_runs import QueuedRuns
 from flows.studio.project import Project

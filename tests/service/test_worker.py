@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from flows.actions.audit import month_before
-from flows.queue.requests import Queue, QueuedRequest, RequestState
+from flows.queue.queue import Queue, QueuedRequest, RequestState
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.worker import decide, expire_all, follow_reviews

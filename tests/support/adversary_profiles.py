@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.profile import AdversaryProfile
 
 CASE_STUDY = AdversaryProfile(
     gain=8000,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import (
     baseline_risk,
     exploits_made,
@@ -20,6 +19,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability,
     sink_probability,
 )
+from tasks.adversary.profile import AdversaryProfile
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
 from tasks.assessments.sequential.facts import (
     AdversaryFact,

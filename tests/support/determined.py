@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from flows.actions.determination import SignedDetermination, sign_determination
+from flows.actions.expert_signature import SignedDetermination, sign_determination
 from flows.releases.cases import ReleaseAction
 from flows.workspace.folders import Workspace, open_workspace
 from flows.workspace.ledger import open_ledger

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.generalization.game.payoffs import Follower, Payoffs
 from tasks.generalization.game.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.game.shared_follower import SharedFollower

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flows.queue.requests import Queue, QueuedRequest
+from flows.queue.queue import Queue, QueuedRequest
 from flows.workspace.folders import Workspace
 from tests.support.shared_workers import BRIEFLY, shared_workers
 from tests.support.world import ROOT, command

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 
 from flows.people.accounts import Accounts, Duty
-from flows.web.releases import FormName
+from flows.web.release_pages import FormName
 from tests.support.pages import PASSWORD, WAITING, Pages, Visitor, holder
 
 RELEASE = "/releases/{release_id}/{recipient}"

@@ -8,9 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 import flows.people.accounts
-from flows.service.board import QueuedRequests
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive
+from flows.service.queue_board import QueuedRequests
 from flows.web.app import create_app
 from flows.workspace.ledger import open_ledger
 from tasks.core.canonical import canonical_json

@@ -26,10 +26,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.decisions import access_pays
 from tasks.adversary.fmdp import linked_values
 from tasks.adversary.group_sizes import checked_people, checked_sizes
+from tasks.adversary.profile import AdversaryProfile, Floats
 from tasks.core.errors import ParameterError
 
 _CERTAIN = 800.0

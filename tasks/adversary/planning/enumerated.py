@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.group_sizes import Integers, SizeBelief
+from tasks.adversary.profile import AdversaryProfile, Floats
 
 _TIE = 1e-12
 

@@ -13,8 +13,8 @@ import numpy as np
 from ortools.linear_solver.python import model_builder_helper
 from scipy import sparse
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.group_sizes import Integers, SizeBelief
+from tasks.adversary.profile import AdversaryProfile, Floats
 from tasks.core.errors import StageFailed
 
 _ZERO = 1e-11

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.assessments.columns.dependence import NEARLY_CERTAIN, Codes, classes
 from tasks.assessments.combined.assessment import gate_figures as combined_figures
 from tasks.assessments.combined.assessment import released_table, score_figure, scores

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.consulting import alike
 from tasks.adversary.decisions import access_pays
+from tasks.adversary.derived_profile import DerivedProfile
 from tasks.adversary.exploiting import WORTHWHILE
 from tasks.adversary.fmdp import baseline_risk, expected_linked_values, reidentification_probability_unknown
 from tasks.adversary.group_sizes import expected_listed
@@ -27,7 +27,7 @@ from tasks.adversary.planning.deterrence import (
     term_value,
     with_term,
 )
-from tasks.adversary.profile import DerivedProfile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.assessments.sequential.by_size import by_people, curve, exhausted_below, sensitivities, thresholds
 from tasks.assessments.sequential.facts import (
     AdversaryFact,

@@ -7,11 +7,11 @@ import dataclasses
 
 import numpy as np
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.consulting import candidates_listed, freed
 from tasks.adversary.exploiting import LARGEST_SIZE
 from tasks.adversary.fmdp import exploits_made, known_threshold, reidentification_probability, sink_probability
 from tasks.adversary.planning.deterrence import Term, Trait, sensitivity, term_value
+from tasks.adversary.profile import AdversaryProfile
 from tasks.assessments.sequential.facts import CurvePoint, SensitivityFact, SensitivityPoint
 from tasks.candidate.groups import Groups
 

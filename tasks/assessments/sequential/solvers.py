@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.decisions import access_worth
 from tasks.adversary.fmdp import (
     access_values,
@@ -24,6 +23,7 @@ from tasks.adversary.fmdp import (
 from tasks.adversary.group_sizes import Integers, SizeBelief, known_size, truncated_binomial
 from tasks.adversary.planning.enumerated import START, enumerate_process, reidentification, value_iteration
 from tasks.adversary.planning.two_level_lp import TwoLevelLP
+from tasks.adversary.profile import AdversaryProfile, Floats
 from tasks.candidate.groups import Groups
 from tasks.core.errors import ParameterError
 

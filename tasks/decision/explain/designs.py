@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT
 from tasks.core.errors import DataError, ParameterError, RequestError

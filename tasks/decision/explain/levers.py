@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import ValidationError
 from scipy.special import logit
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, term_value
+from tasks.adversary.profile import AdversaryProfile
 from tasks.candidate.measures import MEASURES
 from tasks.core.errors import RequestError
 from tasks.decision.explain.result import LogOddsChange, NoFlip, TermChange

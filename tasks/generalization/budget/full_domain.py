@@ -33,9 +33,9 @@ from tasks.generalization.game.problem import Problem, all_attacked, safe_people
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import Bools, Floats, Levels, fold, tally
 from tasks.generalization.kanonymity.costs import AdditiveCost
-from tasks.generalization.kanonymity.judge import judge
 from tasks.generalization.kanonymity.metrics import AxisCost, Metric, Reference
 from tasks.generalization.kanonymity.optimum import minimise
+from tasks.generalization.kanonymity.suppressed_classes import judge
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples

@@ -32,12 +32,12 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.consulting import freed, last_consulted
 from tasks.adversary.decisions import access_pays, access_worth, known_threshold
 from tasks.adversary.exploiting import LARGEST_SIZE, largest_exploited
 from tasks.adversary.fmdp import expected_linked_values, reidentification_probability_unknown
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
+from tasks.adversary.profile import AdversaryProfile
 from tasks.adversary.rounding import least_favourable, least_favourable_from
 from tasks.core.errors import ParameterError
 from tasks.generalization.game.payoffs import Floats

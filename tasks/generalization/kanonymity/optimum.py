@@ -21,8 +21,8 @@ from tasks.generalization.constraints.constraint import Constraint, refused
 from tasks.generalization.kanonymity.checks import checked_codes, checked_heights, checked_k, checked_limit
 from tasks.generalization.kanonymity.classes import Floats, Ints, Levels, tally
 from tasks.generalization.kanonymity.costs import Cost, cost_of
-from tasks.generalization.kanonymity.judge import Judge, NodeVerdict, judge
 from tasks.generalization.kanonymity.metrics import Metric, Reference, reference
+from tasks.generalization.kanonymity.suppressed_classes import Judge, NodeVerdict, judge
 from tasks.microdata.hierarchy import Hierarchy
 
 _TIE = 1e-12

@@ -1,6 +1,6 @@
 """All generalization methods, in the order in which they are compared. One more is a module and a line here."""
 
-from tasks.generalization.methods.common import COMMON
+from tasks.generalization.methods.common_strategy import COMMON
 from tasks.generalization.methods.k_anonymity import K_ANONYMITY
 from tasks.generalization.methods.no_attack_common import NO_ATTACK_COMMON
 from tasks.generalization.methods.partitions import BASIC_PARTITION, NO_ATTACK_PARTITION

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.assessments.identity.other_terms import frontier
 from tasks.assessments.identity.score import Score, score
 from tasks.core.errors import StageFailed

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, with_term
+from tasks.adversary.profile import AdversaryProfile
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
 from tasks.core.errors import StageFailed
 from tasks.generalization.game.sequential_follower import SequentialFollower

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tasks.adversary import exploiting
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.assessments.identity.policies import POLICIES, ComparedPolicy, Comparison, PolicyFigures
 from tasks.assessments.sequential.assessment import external_fact, plan
 from tasks.candidate.groups import recipient_profile, released_tuples

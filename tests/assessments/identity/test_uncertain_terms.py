@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.assessments.identity.uncertain.terms import (
     RecipientTerm as Term,
 )

@@ -16,9 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.derived_profile import DerivedProfile
 from tasks.adversary.planning.deterrence import Term, with_term
-from tasks.adversary.profile import DerivedProfile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.assessments.sequential.assessment import (
     PATIENCE,
     _histogram,

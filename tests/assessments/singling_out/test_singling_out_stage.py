@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.assessments.identity.setting import check_risk_setting
+from tasks.assessments.identity.preconditions import check_risk_setting
 from tasks.assessments.registry import SINGLING_OUT
 from tasks.assessments.singling_out.assessment import known_tables, special_records
 from tasks.assessments.singling_out.facts import SinglingOutFact

@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile, RangedProfile
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
+from tasks.adversary.profile import AdversaryProfile, RangedProfile
 from tasks.assessments.identity.uncertain.terms import (
     DEPENDENT,
     GAME,

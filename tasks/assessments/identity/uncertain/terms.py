@@ -1,7 +1,7 @@
 """Uncertain terms of a recipient: their distributions, their effect, and the recipient with some of them set.
 
 What the request does not declare follows from a set term as it does from a declared one: the recipient's gain from the
-loss, the cost of an exploit from the cost of an attempt (see ``tasks.adversary.profile``).
+loss, the cost of an exploit from the cost of an attempt (see ``tasks.adversary.derived_profile``).
 """
 
 from collections.abc import Collection, Mapping
@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from scipy.special import logit
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.profile import AdversaryProfile
 from tasks.core.errors import ParameterError
 from tasks.generalization.game.payoffs import Floats
 from tasks.request.model import AdversaryTerms, Measure, Recipient, ReleaseRequest, UncertainTerm

@@ -4,24 +4,20 @@ Run by ``flows.service.orchestrator`` as ``python -P server_process.py SOCKET PA
 whose other end only the parent holds.
 """
 
-import ctypes
 import gc
-import os
-import signal
 import socket
 import sys
-import threading
 import zoneinfo
 from datetime import timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from flows.workspace.parent_process import end_with_parent_or_pipe
 from tasks.core.postponed import postpone
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_PR_SET_PDEATHSIG = 1
 _CHECKS = timedelta(seconds=1)
 """Seconds between two looks for Prefect's chores, none of which is urgent; four looks a second take 1 % of a core."""
 _OWN_CONTENT = "; ".join(
@@ -40,30 +36,6 @@ _OWN_CONTENT = "; ".join(
     ]
 )
 """Sources that Prefect's pages may load from and send to: this machine only."""
-
-
-def end_with_parent(parent: int) -> None:
-    """End this process as soon as its parent ends, in whatever way.
-
-    The pipe on standard input closes with the parent: that works on every system. On Linux the kernel also sends
-    SIGKILL, which works even while another child of the parent still holds the pipe.
-    """
-    threading.Thread(target=_exit_at_end_of_input, name="parent-watch", daemon=True).start()
-    end_with(parent)
-
-
-def end_with(parent: int) -> None:
-    """End this process as soon as its parent ends: at once on Linux, elsewhere if it has ended already."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
-def _exit_at_end_of_input() -> None:
-    while os.read(0, 1):
-        pass
-    os._exit(1)
 
 
 def confined(app: "ASGIApp") -> "ASGIApp":
@@ -86,7 +58,7 @@ def confined(app: "ASGIApp") -> "ASGIApp":
 
 def main(descriptor: int, parent: int) -> None:
     """Serve Prefect's API on a bound socket until told to stop."""
-    end_with_parent(parent)
+    end_with_parent_or_pipe(parent)
     gc.set_threshold(50_000, 20, 50)  # else an eighth of the time to start goes into the collector
     # Prefect reads the names of all time zones from the disk for each schedule that it loads, every minute.
     vars(zoneinfo)["available_timezones"] = cache(zoneinfo.available_timezones)

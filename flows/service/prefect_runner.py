@@ -1,13 +1,13 @@
 """The runner of a service's flows, in a process of its own: registers the deployments and runs them when they are due.
 
-Run by ``flows.service.orchestrator`` as ``python -P flows/service/runner.py PARENT``, with standard input as a pipe
+Run by ``flows.service.orchestrator`` as ``python -P prefect_runner.py PARENT``, with standard input as a pipe
 whose other end only the parent holds. The runs that it starts end with it.
 """
 
 import os
 import sys
 
-from flows.pipeline.server_process import end_with_parent
+from flows.workspace.parent_process import end_with_parent_or_pipe
 
 POLL_SECONDS = 5.0
 """Between two queries for due runs; a query takes 30 ms of a core."""
@@ -17,7 +17,7 @@ OTHER_RUNS = 4
 
 def main(parent: int) -> None:
     """Run flows until told to stop."""
-    end_with_parent(parent)
+    end_with_parent_or_pipe(parent)
     from prefect import serve  # noqa: PLC0415 - slow imports; the parent may end meanwhile
 
     from flows.service.config import of_environment  # noqa: PLC0415

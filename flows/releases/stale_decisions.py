@@ -6,13 +6,13 @@ is made anew once; it shares the random choices of the earlier one, so that only
 
 from datetime import date
 
-from flows.releases.departures import Departures
+from flows.releases.released_copies import Departures
 from tasks.audit.cases import case_of
 from tasks.audit.history import ReleaseEntries
-from tasks.decision.anew import change_to
 from tasks.decision.earlier_facts import CopyChange, EarlierDecision
 from tasks.decision.overrides import inputs_of
 from tasks.decision.record import Verdict
+from tasks.decision.redecision import change_to
 from tasks.decision.standing import AWAITING_SIGNATURE
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event

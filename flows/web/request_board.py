@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from flows.queue.board import BoardRequest, BoardState, HandIn
+from flows.queue.undecided import BoardRequest, BoardState, HandIn
 from flows.web.jobs import JobTerms
 
 

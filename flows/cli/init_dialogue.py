@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.cli.asking import BACK, LEFT, NONE, WHY, Asking
-from flows.cli.changes import KNOWN_TO_SOME, LETTERS, UNKNOWN, read_changes, read_figures, shown_columns, way_of
+from flows.cli.column_answers import KNOWN_TO_SOME, LETTERS, UNKNOWN, read_changes, read_figures, shown_columns, way_of
 from flows.cli.levels import shown_levels
+from flows.cli.prompts import BACK, LEFT, NONE, WHY, Asking
 from reports.model.blocks import table
 from reports.model.document import named as shortened
 from tasks.core.errors import ReleasegateError

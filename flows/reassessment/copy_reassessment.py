@@ -14,8 +14,8 @@ import numpy as np
 from flows.library.policies import PolicyShelf
 from flows.releases.cases import wait_and_settle
 from flows.releases.delivered import ReleasedCopy, read_kept
-from flows.releases.departures import DepartedCopy, Departures, Hand
 from flows.releases.program import code_fact
+from flows.releases.released_copies import DepartedCopy, Departures, Hand
 from flows.workspace.progress import step
 from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.core.canonical import digest

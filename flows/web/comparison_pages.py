@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from flows.web.authentication import CurrentVisitor
 from flows.web.evidence import IndexedRelease, evidence
-from flows.web.releases import DRAWING, CurrentRelease, ShownRelease
+from flows.web.release_pages import DRAWING, CurrentRelease, ShownRelease
 from flows.web.site import Visitor, not_found
 from reports.model.document import Table
 from reports.risk_over_time import risk_over_time, risk_table

@@ -23,12 +23,12 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from flows.library.policies import PolicyShelf
-from flows.reassessment.reassessing_copy import AS_ASKED, CopyReassessment, TodaysFiles
-from flows.reassessment.records import keep_record
+from flows.reassessment.copy_reassessment import AS_ASKED, CopyReassessment, TodaysFiles
+from flows.reassessment.stored_records import keep_record
 from flows.releases.cases import wait_and_settle
 from flows.releases.delivered import ReleasedCopy
-from flows.releases.departures import DepartedCopy, Departures
 from flows.releases.recall import find_bundle
+from flows.releases.released_copies import DepartedCopy, Departures
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import last_body, open_ledger

@@ -1,6 +1,6 @@
 """Conditions that would stop the risk stages on a request, found before anything runs."""
 
-from tasks.adversary.profile import derive_profile
+from tasks.adversary.derived_profile import derive_profile
 from tasks.assessments.combined.assessment import scored_names
 from tasks.assessments.combined.known_sets import known_sets
 from tasks.assessments.sequential.by_size import thresholds

@@ -5,7 +5,7 @@ from typing import Any
 
 from flows.cli.output import ExitCode
 from flows.gate.outcome import Outcome
-from flows.gate.shown import LETS_LEAVE, bundle_of
+from flows.gate.outcome_blocks import LETS_LEAVE, bundle_of
 from tasks.core.canonical import digest
 from tasks.decision.record import DecisionRecord
 from tasks.decision.states import State

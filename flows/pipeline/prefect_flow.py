@@ -14,10 +14,10 @@ from prefect import flow, task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 from prefect.runtime import flow_run
 
-from flows.pipeline.in_workers import InWorkers
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import Inputs, Stage
+from flows.pipeline.worker_runner import InWorkers
 from flows.pipeline.workers import Workers
 from tasks.core.files import Artifact, is_intact
 

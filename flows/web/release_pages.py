@@ -20,7 +20,7 @@ from flows.people.accounts import Duty
 from flows.people.signing import SentKey
 from flows.releases.cases import ReleaseAction, check_no_hand
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
-from flows.web.board import problem_in_words
+from flows.web.board_pages import problem_in_words
 from flows.web.current_state import banner
 from flows.web.evidence import Evidence, IndexedRelease, evidence
 from flows.web.jobs import Job, JobKind

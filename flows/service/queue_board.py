@@ -5,9 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from flows.library.policies import PolicyShelf
-from flows.queue.board import UNDER_WAY, BoardRecipient, BoardRequest, BoardState, HandIn
-from flows.queue.requests import QueuedRequest, RequestState, submitted_again
+from flows.queue.queue import QueuedRequest, RequestState, submitted_again
 from flows.queue.steps import login_in
+from flows.queue.undecided import UNDER_WAY, BoardRecipient, BoardRequest, BoardState, HandIn
 from flows.service.config import Service
 from flows.service.intake import Arrival, is_decided, receive, record_end
 from flows.service.logs import log

@@ -26,8 +26,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from flows.queue.board import HandIn
 from flows.queue.steps import RunNotes
+from flows.queue.undecided import HandIn
 from flows.workspace.folders import Workspace
 from flows.workspace.locking import alone, held, is_held
 from tasks.core.errors import WorkspaceError
