@@ -19,7 +19,7 @@ from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import frame_as_text
-from tasks.redaction.scanner_recall import redacted
+from tasks.redaction.columns import redacted
 from tasks.request.model import Recipient, ReleaseRequest
 
 if TYPE_CHECKING:

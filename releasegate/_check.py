@@ -29,12 +29,12 @@ class Checked:
     _found: "CheckedRequest"
 
     def _repr_html_(self) -> str:
-        from flows.actions.check_blocks import shown  # noqa: PLC0415 - drawing is for those who look at it
+        from flows.actions.check_blocks import check_blocks  # noqa: PLC0415 - drawing is for those who look at it
         from reports.model.document import Bullets, Heading  # noqa: PLC0415
         from reports.templating import fragment_html  # noqa: PLC0415
 
         notes = (Heading("Notes", 4), Bullets(self.notes)) if self.notes else ()
-        return fragment_html((*shown(self._found), *notes))
+        return fragment_html((*check_blocks(self._found), *notes))
 
 
 def check(

@@ -1,1 +1,1 @@
-"""The stages of the gate: one folder a stage, pure method modules, and one door (``task.py``) that knows Prefect."""
+"""The work of the gate, by room; no Prefect: ``flows`` sets the order."""

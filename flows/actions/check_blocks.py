@@ -11,7 +11,7 @@ from tasks.request.model import PARAMETER_OF, Attribute, PopulationBasis, Releas
 from tasks.request.public_key import fingerprint, kind_of
 
 
-def shown(checked: CheckedRequest) -> Iterator[Block]:
+def check_blocks(checked: CheckedRequest) -> Iterator[Block]:
     """Columns, records, and what would block the release."""
     request, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     columns = (

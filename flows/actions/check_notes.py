@@ -12,7 +12,7 @@ from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
 from tasks.microdata.repeated_people import repeated_people
 from tasks.microdata.tables import own_rows
-from tasks.redaction.scanner_recall import redacted
+from tasks.redaction.columns import redacted
 from tasks.request.model import DIVISIONS, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
 from tasks.request.unused import unused_terms
 

@@ -33,7 +33,7 @@ from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
-from tasks.redaction.scanner_recall import redacted
+from tasks.redaction.columns import redacted
 from tasks.request.model import Recipient, ReleaseRequest
 
 _SEARCH_WORK, _FEWEST_GAMES = 2**25, 6
@@ -194,7 +194,7 @@ def _explanation(
 
 
 def _is_over(candidates: Candidates, games: int) -> bool:
-    """Whether more games have been solved; counted, so that no explanation depends on the machine."""
+    """Whether more than so many games were solved: a count, not a time, so that no result depends on the machine."""
     return candidates.games_solved > games
 
 

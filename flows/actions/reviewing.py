@@ -23,7 +23,7 @@ from flows.releases.cases import (
     ballot_box,
     finish_additions,
     pending_key,
-    with_late_hands,
+    with_late_submissions,
 )
 from flows.releases.earlier import check_still_apart, forget_superseded, supersede
 from flows.releases.released_copies import check_hand
@@ -84,7 +84,7 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
     """
     reason = checked_reason(action.reason)
     with action.opened("review") as found:
-        release = with_late_hands(found)
+        release = with_late_submissions(found)
         case = _awaiting(release, action.recipient)
         barred = answering(release.ledger, case.record, case.standing)
         ballot = Ballot(

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from flows.actions.check_blocks import shown
+from flows.actions.check_blocks import check_blocks
 from flows.actions.check_notes import unreviewed
 from flows.actions.checking import checked_request
 from flows.cli.levels import levels_document, shown_levels
@@ -82,7 +82,7 @@ def check(
         document["levels"] = levels_document(sizes, few)
         levels = shown_levels(sizes, few, of_people=bool(loaded.population.path or loaded.dataset.person))
     code = ExitCode.APPROVED if checked.passed else ExitCode.BLOCKED
-    blocks = chain(shown(checked), levels, explained_defaults(defaults))
+    blocks = chain(check_blocks(checked), levels, explained_defaults(defaults))
     answer(document, blocks, code=code, notes=checked.notes)
     if checked.passed and not as_json.get():
         console.print(f"\nNext: run `{_release(request, root or [], workspace)}`.", soft_wrap=True)

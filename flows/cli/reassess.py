@@ -8,9 +8,9 @@ import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, RELEASE, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, answer, as_json, notices
-from flows.reassessment import run as reassessing
 from flows.reassessment.copy_reassessment import TodaysFiles
-from flows.reassessment.run import Reassessed
+from flows.reassessment.run import Reassessed, reassess_all
+from flows.reassessment.run import reassess as reassess_one
 from flows.workspace.folders import Workspace
 from flows.workspace.progress import listening
 from reports.model.blocks import outcome
@@ -71,9 +71,9 @@ def reassess(
     options = TodaysFiles(**named, roots=tuple(one.resolve() for one in root or ()))
     with listening((lambda _: None) if as_json.get() else lambda name: notices.print(f"… {name}", style="dim")):
         if release is not None:
-            made = reassessing.reassess(release, home, options)
+            made = reassess_one(release, home, options)
         else:
-            made = reassessing.reassess_all(home, options=options, due_only=every is False)
+            made = reassess_all(home, options=options, due_only=every is False)
     reports = [None if report is None else _report(one, report) for one in made]
     nothing = "nothing is due" if every is False else "nothing has been released"
     return answer(

@@ -37,7 +37,7 @@ def release(
     start_fork_server(Workspace(workspace.resolve()).private)
     # These import for a second, while the workers' process does the same.
     from flows.cli.release_json import exit_code, summary  # noqa: PLC0415
-    from flows.gate.outcome_blocks import lines  # noqa: PLC0415
+    from flows.gate.outcome_blocks import outcome_blocks  # noqa: PLC0415
     from flows.gate.release import run_release  # noqa: PLC0415
 
     with progress("reading the request") as say:
@@ -63,6 +63,6 @@ def release(
             "positions": str(made.positions) if made.positions else None,
             "recipients": [summary(record, made) for record in made.records],
         },
-        lines(made, made.decided_at),
+        outcome_blocks(made, made.decided_at),
         code=code,
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 from flows.cli.output import ExitCode
 from flows.gate.outcome import Outcome
-from flows.gate.outcome_blocks import LETS_LEAVE, bundle_of
+from flows.gate.outcome_blocks import LETS_LEAVE, bundle_folder
 from tasks.core.canonical import digest
 from tasks.decision.record import DecisionRecord
 from tasks.decision.states import State
@@ -20,7 +20,7 @@ def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCo
 
 def summary(record: DecisionRecord, made: Outcome) -> dict[str, Any]:
     """The decision for a recipient as JSON."""
-    who, bundle = record.recipient.id, bundle_of(record, made)
+    who, bundle = record.recipient.id, bundle_folder(record, made)
     standing = made.standings[who]
     return {
         "recipient": who,

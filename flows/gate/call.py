@@ -1,4 +1,4 @@
-"""One call of the gate, and the terms of the run that it makes: what the ledger and the register hold of it now."""
+"""One call of the gate, and the terms of the run that it makes: the ledger and the enrolments of now."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from flows.library.enrolment import check_enrolled
 from flows.pipeline.run import RunTerms
 from flows.releases.cases import opened, wait_and_settle
 from flows.releases.earlier import decoys_to_continue, what_is_superseded
-from flows.releases.identity import Named
+from flows.releases.identity import ReleaseIdentity
 from flows.releases.program import code_fact
 from flows.releases.released_copies import copies_in_hand
 from flows.workspace.actor import SteadyClock
@@ -34,7 +34,7 @@ class GateCall:
     ledger: Ledger
     loaded: LoadedRequest
     inputs: Inputs
-    named: Named
+    identity: ReleaseIdentity
     clock: SteadyClock
     any_policy: bool = False
     """Whether the request's policy is judged by, enrolled or not; what comes of it is no decision."""
@@ -42,7 +42,7 @@ class GateCall:
     @property
     def release_id(self) -> str:
         """The release that the request names."""
-        return self.named.release_id
+        return self.identity.release_id
 
     @property
     def recipients(self) -> list[str]:
@@ -52,7 +52,7 @@ class GateCall:
     @property
     def decided(self) -> list[str]:
         """Recipients to decide for: all, or those whose gates were overridden, or whose decision no longer stands."""
-        again = {one.recipient for one in self.named.overrides} | self.named.decided_before.keys()
+        again = {one.recipient for one in self.identity.overrides} | self.identity.decided_before.keys()
         return sorted(again) or self.recipients
 
 
@@ -68,15 +68,15 @@ def terms_of(call: GateCall, people: InvolvedPeople, requested_at: datetime) -> 
         tables_sha256=call.inputs.tables,
         population_sha256=call.inputs.population_sha256,
         code=code_fact(),
-        seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
+        seed_commitment_sha256=seed_commitment(workspace.key_file, call.identity.inputs_id),
         requested_at=requested_at,
         people=people,
         decided_at=decided_at,
         prev_record_sha256=head,
-        inputs_id=call.named.inputs if call.named.is_new else None,
-        overrides=call.named.overrides,
+        inputs_id=call.identity.inputs_id if call.identity.is_new else None,
+        overrides=call.identity.overrides,
         supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
-        decided_before=call.named.decided_before,
+        decided_before=call.identity.decided_before,
         beside={who: [copy["entry"] for copy in found["copies"]] for who, found in earlier.items()},
         enrolments=check_enrolled(Directory.of(ledger), call.loaded, call.inputs, any_policy=call.any_policy),
     )
@@ -101,7 +101,7 @@ def _earlier_copies(call: GateCall) -> dict[str, Any]:
 def check_overrides(call: GateCall) -> None:
     """Verify the blocked releases whose overrides are to be used, and compare the overrides with their records."""
     workspace, ledger = call.workspace, call.ledger
-    if call.release_id != call.named.inputs and not call.named.is_new:
+    if call.release_id != call.identity.inputs_id and not call.identity.is_new:
         raise StageFailed(
             "a release under overrides, or decided anew, is not decided again without its bundle",
             where=f"release {call.release_id}",
@@ -109,10 +109,10 @@ def check_overrides(call: GateCall) -> None:
             got="none",
             fix="restore the bundle from a backup",
         )
-    for name in sorted({one.release_id for one in call.named.overrides}):
+    for name in sorted({one.release_id for one in call.identity.overrides}):
         with workspace.alone(name, wait_seconds=LONGEST_WAIT):
             cases = opened(workspace, ledger, name, call.clock()).cases
-        for one in call.named.overrides:
+        for one in call.identity.overrides:
             if one.release_id == name and not (one.recipient in cases and is_of(one, cases[one.recipient].record)):
                 raise TamperingFound(
                     "an override of gates is not what an officer could record",

@@ -20,9 +20,9 @@ from flows.people.persons import involved
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import CERTIFY, EVIDENCE, REPORT, Inputs, Stage
-from flows.pipeline.worker_runner import InWorkers
+from flows.pipeline.worker_runner import WorkerRunner
 from flows.pipeline.workers import Workers, working
-from flows.releases.identity import named, release_id
+from flows.releases.identity import identify, release_id
 from flows.releases.program import code_fact
 from flows.releases.recall import Recalled
 from flows.workspace.actor import Clock, SteadyClock, actor, utc_now
@@ -77,9 +77,9 @@ def dry_run(
     clock, real = SteadyClock(clock), Workspace(workspace_root.resolve())
     with owner_only(), secrets_taken(), guarded("dry run"), held_folder(real.private) as folder:
         loaded = load_request(request_path, roots, PolicyShelf(real.root))
-        with _register(real, folder, loaded, clock) as (workspace, ledger):
+        with _enrolled_workspace(real, folder, loaded, clock) as (workspace, ledger):
             inputs = read_inputs(loaded)
-            now = named(ledger, release_id(loaded, inputs, code_fact()), loaded.request, utc_day(clock()))
+            now = identify(ledger, release_id(loaded, inputs, code_fact()), loaded.request, utc_day(clock()))
             directory = Directory.of(ledger)
             enrolled = check_enrolled(directory, loaded, inputs, any_policy=any_policy)
             call = GateCall(workspace, ledger, loaded, inputs, now, clock, any_policy)
@@ -93,7 +93,9 @@ def dry_run(
 
 
 @contextmanager
-def _register(real: Workspace, folder: Path, loaded: LoadedRequest, clock: Clock) -> Iterator[tuple[Workspace, Ledger]]:
+def _enrolled_workspace(
+    real: Workspace, folder: Path, loaded: LoadedRequest, clock: Clock
+) -> Iterator[tuple[Workspace, Ledger]]:
     """The workspace that has enrolments, with its ledger; else one in a folder, with those of the request."""
     if has_ledger(real):
         with open_ledger(real, clock=clock) as ledger:
@@ -126,7 +128,7 @@ def _records(
     folder.mkdir()
     try:
         snapshot = take_snapshot(call.loaded, call.inputs.by_place, folder / INPUTS)
-        run = Run(name, call.named.inputs, str(folder), snapshot, str(workspace.key_file))
+        run = Run(name, call.identity.inputs_id, str(folder), snapshot, str(workspace.key_file))
         step("starting workers")
         with workers(workspace.private) as found:
             made = take(run, terms, _Unreported(found))["recipients"]
@@ -136,9 +138,9 @@ def _records(
         shutil.rmtree(vault.crosswalk_place(name, "").parent, ignore_errors=True)
 
 
-class _Unreported(InWorkers):
-    """Runs all stages but those that write a paper."""
+class _Unreported(WorkerRunner):
+    """Runs all stages except those that write a report."""
 
     def call(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
-        """Result of a stage; None for a paper."""
+        """Result of a stage; None for a report."""
         return None if stage in (REPORT, EVIDENCE, CERTIFY) else super().call(stage, run, inputs, recipient)

@@ -28,7 +28,7 @@ from tasks.delivery.pending import open_members
 from tasks.delivery.pseudonym_columns import pseudonyms_of_copy
 from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
-from tasks.redaction.scanner_recall import redacted
+from tasks.redaction.columns import redacted
 
 _AT_ONCE = 2
 """Copies that are checked at a time; a third would only take memory on the usual two processors."""

@@ -32,7 +32,7 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         """The decision for each recipient, in a notebook."""
-        from flows.gate.outcome_blocks import lines  # noqa: PLC0415 - drawing is for those who look at it
+        from flows.gate.outcome_blocks import outcome_blocks  # noqa: PLC0415 - drawing is for those who look at it
         from reports.templating import fragment_html  # noqa: PLC0415
 
-        return fragment_html(lines(self, self.decided_at))
+        return fragment_html(outcome_blocks(self, self.decided_at))

@@ -29,7 +29,7 @@ _RENEW = (
 )
 
 
-def lines(made: "Outcome", decided_at: datetime) -> Iterator[Block]:
+def outcome_blocks(made: "Outcome", decided_at: datetime) -> Iterator[Block]:
     """The decision for each recipient with its gates, and where its files are."""
     if made.repeated:  # so that nobody takes what follows for a new decision
         yield (
@@ -45,8 +45,8 @@ def lines(made: "Outcome", decided_at: datetime) -> Iterator[Block]:
         yield f"rows     {made.positions}  (positions of failing records, for you alone)"
 
 
-def bundle_of(record: DecisionRecord, made: "Outcome") -> Path:
-    """Folder of a recipient's papers: under overrides, other recipients' papers stay where they were decided."""
+def bundle_folder(record: DecisionRecord, made: "Outcome") -> Path:
+    """Folder of a recipient's documents: under overrides, those of others stay where they were decided."""
     return made.bundle.parent / record.release_id
 
 
@@ -78,7 +78,7 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]
         changes: record.decision is Verdict.BLOCKED,
     }
     yield from (fact for fact, applies in facts.items() if applies)
-    yield from (f"  {kind:11} {path}" for kind, path in _files(record, bundle_of(record, made)))
+    yield from (f"  {kind:11} {path}" for kind, path in _files(record, bundle_folder(record, made)))
     if record.delivery and record.delivery.encrypted_to:
         keys = ", ".join(f"{key.kind} {key.fingerprint}" for key in record.delivery.encrypted_to)
         yield f"  encrypted   {record.delivery.file}, to {keys}"

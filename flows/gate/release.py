@@ -31,7 +31,7 @@ from flows.pipeline.run import Run, RunTerms, Take
 from flows.queue.queue import submitted_again
 from flows.releases.cases import ReleaseCase, drop, opened, settle
 from flows.releases.earlier import decoys_to_continue, what_was_asked
-from flows.releases.identity import last_decided, named, release_id
+from flows.releases.identity import identify, last_decided, release_id
 from flows.releases.program import code_fact
 from flows.releases.released_copies import HandChanged
 from flows.workspace.actor import Clock, SteadyClock, actor, utc_now
@@ -41,7 +41,7 @@ from flows.workspace.progress import importing, step
 from tasks.core.errors import BadInput, Outage, ReleasegateError, RequestCancelled, StageFailed, WorkspaceError
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
-from tasks.core.people import all_hands
+from tasks.core.people import submitters_of
 from tasks.core.secret_variables import secrets_taken
 from tasks.decision.context import DecisionContext, InvolvedPeople
 from tasks.decision.standing import check_open
@@ -113,10 +113,10 @@ def run_release(
             if enrol and Directory.of(ledger).is_empty:
                 first_enrolment(workspace, ledger, items_of(workspace, loaded), clock)
         while True:
-            now = named(ledger, of_inputs, loaded.request, utc_day(clock()))
+            now = identify(ledger, of_inputs, loaded.request, utc_day(clock()))
             with workspace.alone(now.release_id, wait_seconds=LONGEST_WAIT):
                 # The process that was waited for may have decided again, as is to be done here.
-                if named(ledger, of_inputs, loaded.request, utc_day(clock())) == now:
+                if identify(ledger, of_inputs, loaded.request, utc_day(clock())) == now:
                     return _settled(GateCall(workspace, ledger, loaded, inputs, now, clock), engine, dask)
 
 
@@ -171,7 +171,7 @@ def _take(call: GateCall, terms: RunTerms, context: DecisionContext, engine: Eng
     step("starting the orchestrator")
     with engine(workspace.orchestrator, folder / "results") as take, importing("flows.gate.publishing"):
         snapshot = take_snapshot(call.loaded, call.inputs.by_place, folder / INPUTS)
-        run = Run(call.release_id, call.named.inputs, str(folder), snapshot, str(workspace.key_file), dask)
+        run = Run(call.release_id, call.identity.inputs_id, str(folder), snapshot, str(workspace.key_file), dask)
         finished = take(run, terms)
     from flows.gate.publishing import publish_release  # noqa: PLC0415  imports much
 
@@ -194,7 +194,7 @@ def _drop_undecided(call: GateCall) -> None:
 def _decided(call: GateCall, *, repeated: bool) -> Outcome:
     """Earlier decisions: for each recipient, in the last release of these inputs that decided for it."""
     workspace, name, at = call.workspace, call.release_id, call.clock()
-    last = last_decided(call.ledger, call.named.inputs)
+    last = last_decided(call.ledger, call.identity.inputs_id)
     cases: dict[str, ReleaseCase] = {}
     for release in sorted({last[recipient] for recipient in call.recipients if recipient in last}):
         with nullcontext() if release == name else workspace.alone(release):
@@ -244,10 +244,10 @@ def _requested(call: GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
     earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
         return earlier[-1].at, earlier[-1].actor
-    replaced = {one.release_id for one in call.named.decided_before.values()}
+    replaced = {one.release_id for one in call.identity.decided_before.values()}
     for entry in call.ledger.entries(event=Event.REQUESTED) if replaced else ():
         if entry.release_id in replaced:  # whoever handed the same request in does not review it now
-            by = reduce(submitted_again, sorted(all_hands(entry.actor)), by)
+            by = reduce(submitted_again, sorted(submitters_of(entry.actor)), by)
     sample = sample_item(loaded.request.population)
     body = {
         "title": loaded.request.title,
@@ -258,7 +258,7 @@ def _requested(call: GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
         "roots": [printable(str(root)) for root in loaded.roots],
         "recipients": call.decided,
         "code": code_fact().model_dump(mode="json"),
-        "overrides": [one.entry_sha256 for one in call.named.overrides],
+        "overrides": [one.entry_sha256 for one in call.identity.overrides],
         "rests_on": sorted({*call.inputs.by_place.values(), *([] if sample is None else [sample.sha256])}),
         **what_was_asked(loaded.request, call.inputs),
     }

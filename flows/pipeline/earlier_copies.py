@@ -1,6 +1,6 @@
 """A copy beside the earlier ones in the same hand: each is read again, laid beside it, and judged with it.
 
-An earlier copy that cannot be read or laid beside this one blocks; one without people of this copy tells nothing.
+An earlier copy that cannot be read or laid beside this one blocks; one that shares no people with this copy is ignored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ def _to_leave(candidate: Candidate, key_file: Path, ground: TodaysPopulation) ->
     kept = replace(Kept.of(candidate, b"", key_file, None), generalization=made)
     decoyed = recipient.decoys is not None or request.continues is not None
     laid = copy_of_candidate(candidate, kept, ground)
-    return HeldCopy(recipient.id, laid, recipient, request.policy, decoyed, left=False)
+    return HeldCopy(recipient.id, laid, recipient, request.policy, decoyed, is_released=False)
 
 
 def _found(workspace: Workspace, copy: Mapping[str, str], people: Names) -> tuple[_Read, Kept | None]:

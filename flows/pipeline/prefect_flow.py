@@ -17,7 +17,7 @@ from prefect.runtime import flow_run
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import Inputs, Stage
-from flows.pipeline.worker_runner import InWorkers
+from flows.pipeline.worker_runner import WorkerRunner
 from flows.pipeline.workers import Workers
 from tasks.core.files import Artifact, is_intact
 
@@ -54,7 +54,7 @@ def stage_task(stage: str, work: str, run: dict[str, Any], inputs: dict[str, Any
 @flow(name="release", flow_run_name=_release_name, persist_result=False, validate_parameters=False)
 def release(run: dict[str, Any], terms: dict[str, Any]) -> dict[str, Any]:
     """Take a request to one decision record and its reports for each recipient, as ``sequence.take`` says."""
-    return take(Run(**run), RunTerms(**terms), Orchestrated(_workers.get()))
+    return take(Run(**run), RunTerms(**terms), PrefectRunner(_workers.get()))
 
 
 def take_with(workers: Workers, run: Run, terms: RunTerms, *, slot: Slot = nullcontext) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def take_with(workers: Workers, run: Run, terms: RunTerms, *, slot: Slot = nullc
     return context.run(release, asdict(run), asdict(terms))
 
 
-class Orchestrated(InWorkers):
+class PrefectRunner(WorkerRunner):
     """Runs every stage as a Prefect task in a worker; results are kept for a run that is interrupted."""
 
     def call(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:

@@ -299,7 +299,7 @@ def _failure(stage: str, failure: ReleasegateError) -> dict[str, str]:
     return {"stage": stage, "reason": failure.in_one_line()}
 
 
-class InProcess:
+class InProcessRunner:
     """Runs every stage here; nothing is kept for a run that is interrupted."""
 
     def call(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
@@ -311,11 +311,11 @@ class InProcess:
         return [work() for work in works]
 
     def together(self) -> AbstractContextManager[None]:
-        """Nothing to hold."""
+        """A context that does nothing."""
         return nullcontext()
 
 
 @contextmanager
 def in_process(_home: Path, _results: Path) -> Iterator[Take]:
     """An engine that needs nothing and keeps nothing."""
-    yield partial(take, runner=InProcess())
+    yield partial(take, runner=InProcessRunner())

@@ -29,8 +29,8 @@ from tasks.microdata.coded_frame import MadeOfColumns, by_columns, read_coded
 from tasks.microdata.parts import in_pieces
 from tasks.microdata.prepared import load
 from tasks.microdata.read import table_files
+from tasks.redaction.columns import redacted
 from tasks.redaction.redact import redact
-from tasks.redaction.scanner_recall import redacted
 from tasks.request.load import LoadedRequest, open_snapshot
 from tasks.request.model import ReleaseRequest
 

@@ -11,7 +11,7 @@ from flows.pipeline.stages import Inputs, Stage
 from flows.pipeline.workers import Workers
 
 
-class InWorkers:
+class WorkerRunner:
     """Runs every stage in a worker; nothing is kept for a run that is interrupted."""
 
     def __init__(self, workers: Workers) -> None:

@@ -27,12 +27,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flows.queue.steps import RunNotes
-from flows.queue.undecided import HandIn
+from flows.queue.undecided import Submission
 from flows.workspace.folders import Workspace
 from flows.workspace.locking import alone, held, is_held
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import sync_folder, write_whole
-from tasks.core.people import login_of, other_hands
+from tasks.core.people import login_of, other_submitters
 
 _LONGEST_WAIT = 30.0
 _MOST_PARSED = 16_384
@@ -81,7 +81,7 @@ class QueuedRequest(BaseModel):
     """Name of the document as received."""
     handed_in_by: str = ""
     """Login or token that it came from."""
-    hand_ins: tuple[HandIn, ...] = ()
+    hand_ins: tuple[Submission, ...] = ()
     """Others that have handed in the same request since."""
     title: str = ""
     """Title of the request; empty where the document could not be read."""
@@ -124,9 +124,9 @@ class QueuedRequest(BaseModel):
     """Time of work, without waiting for reviewers."""
 
     @property
-    def hands(self) -> tuple[HandIn, ...]:
+    def submissions(self) -> tuple[Submission, ...]:
         """Everybody who has handed it in, in order."""
-        return (HandIn(self.handed_in_by, self.accepted_at), *self.hand_ins)
+        return (Submission(self.handed_in_by, self.accepted_at), *self.hand_ins)
 
     @property
     def actor(self) -> str:
@@ -142,7 +142,7 @@ class QueuedRequest(BaseModel):
 
 def submitted_again(first: str, login: str) -> str:
     """Actor of a request that a login submits again: the first login, and every other one that submitted it."""
-    if login.casefold() in {login_of(first), *other_hands(first)}:
+    if login.casefold() in {login_of(first), *other_submitters(first)}:
         return first
     name, _, told = first.partition(" (")
     earlier = f"{told.removesuffix(')')}, " if told else ""

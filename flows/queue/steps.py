@@ -1,4 +1,4 @@
-"""The stages of a run as the board shows them, and the wish that it ends: small files beside the queue's entry.
+"""The stages of a run as the board shows them, and requests to cancel it: small files beside the queue's entry.
 
 ::
 
@@ -49,11 +49,11 @@ class RunNotes:
                 break
         return tuple(found)
 
-    def wish(self, who: str, reason: str) -> None:
+    def request_cancellation(self, who: str, reason: str) -> None:
         """Note that a person wants the request cancelled."""
         write_whole(self._cancel, json.dumps([who, reason]).encode())
 
-    def wished(self) -> RequestCancelled | None:
+    def cancellation(self) -> RequestCancelled | None:
         """The error of a request that a person has cancelled; None where nobody has."""
         try:
             who, reason = json.loads(self._cancel.read_bytes())
@@ -88,7 +88,7 @@ class RunNotes:
             if not text:  # a wait that has no words
                 return
             if not publishing:
-                cancelled = self.wished()
+                cancelled = self.cancellation()
                 if cancelled is not None:
                     raise cancelled
             publishing = publishing or text == PUBLISHING

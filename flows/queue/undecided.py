@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from tasks.core.people import all_hands
+from tasks.core.people import submitters_of
 from tasks.ledger.entry import Entry, Event
 
 
@@ -40,7 +40,7 @@ class BoardRecipient:
 
 
 @dataclass(frozen=True)
-class HandIn:
+class Submission:
     """A login or token that has handed a request in, and when it first did."""
 
     by: str
@@ -49,7 +49,7 @@ class HandIn:
     @property
     def logins(self) -> frozenset[str]:
         """The login, and others that had a hand in it."""
-        return all_hands(self.by)
+        return submitters_of(self.by)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class BoardRequest:
     """Title of the request, as noted where its document was not kept; the document's name where none was noted."""
     requester: str
     """Id of the person who asks for it, as noted where the document was not kept; empty where nobody was noted."""
-    hand_ins: tuple[HandIn, ...]
+    hand_ins: tuple[Submission, ...]
     """Everybody who has handed it in, in order, the first at least."""
     recipients: tuple[BoardRecipient, ...]
     since: datetime
@@ -121,7 +121,7 @@ def ended_undecided(entries: Iterable[Entry]) -> tuple[BoardRequest, ...]:
                 state=ended[entry.event],
                 title=text(about, "title") or "A request that could not be read",
                 requester=text(about, "requester_id") or text(about, "requested_by") or "",
-                hand_ins=(HandIn(about.actor, about.at),),
+                hand_ins=(Submission(about.actor, about.at),),
                 recipients=tuple(BoardRecipient(one, "", "", "") for one in texts(about, "recipients")),
                 since=entry.at,
                 attempt=1,

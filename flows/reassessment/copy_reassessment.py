@@ -13,9 +13,9 @@ import numpy as np
 
 from flows.library.policies import PolicyShelf
 from flows.releases.cases import wait_and_settle
-from flows.releases.delivered import ReleasedCopy, read_kept
+from flows.releases.delivered import DeliveredCopy, read_kept
 from flows.releases.program import code_fact
-from flows.releases.released_copies import DepartedCopy, Departures, Hand
+from flows.releases.released_copies import Hand, ReleasedCopies, ReleasedCopy
 from flows.workspace.progress import step
 from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.core.canonical import digest
@@ -75,11 +75,11 @@ _Held = tuple[LaidCopy, Recipient, bool]
 class CopyReassessment:
     """One copy while it is assessed: everything about it is read and compared with the records at once."""
 
-    def __init__(self, own: ReleasedCopy, departures: Departures, options: TodaysFiles, now: datetime) -> None:
+    def __init__(self, own: DeliveredCopy, departures: ReleasedCopies, options: TodaysFiles, now: datetime) -> None:
         self.own, self.departures, self.now = own, departures, now
         self.not_measured: list[NotAssessed] = []
         self._laid: dict[str, _Held] = {}
-        self.copy, self.decided, self.delivered = own.left, own.record, own.delivered
+        self.copy, self.decided, self.delivered = own.copy, own.record, own.delivered
         self._people: dict[str, Names] = {self.copy.name: self.delivered.kept.people}
         self.then = own.loaded(options.roots)
         self.request_from, found = self._request_of_today(options)
@@ -303,9 +303,9 @@ class CopyReassessment:
         except (ReleasegateError, OSError):
             return None
 
-    def _beside(self, hand: Hand) -> tuple[list[DepartedCopy], list[DepartedCopy]]:
+    def _beside(self, hand: Hand) -> tuple[list[ReleasedCopy], list[ReleasedCopy]]:
         """Other copies in some recipients' hands: some that may have people of this one, others that have none."""
-        sharing, apart = list[DepartedCopy](), list[DepartedCopy]()
+        sharing, apart = list[ReleasedCopy](), list[ReleasedCopy]()
         for one in self.departures.held:
             if one.recipient in hand and one.name != self.copy.name:
                 with suppress(ReleasegateError):
@@ -318,8 +318,8 @@ class CopyReassessment:
         return sharing, apart
 
     def _coalitions(
-        self, others: Sequence[DepartedCopy], hands: Sequence[Hand]
-    ) -> tuple[tuple[DepartedCopy, ...], tuple[PooledCopies, ...], int]:
+        self, others: Sequence[ReleasedCopy], hands: Sequence[Hand]
+    ) -> tuple[tuple[ReleasedCopy, ...], tuple[PooledCopies, ...], int]:
         """All copies that are judged with this one; coalitions, those that are judged first; sets left out."""
         terms, made = self.request.policy.reassessment, self.then.request
         pooling = hands[1 : 1 + len(made.coalitions(made.recipient(self.copy.recipient)))]
@@ -332,7 +332,7 @@ class CopyReassessment:
             *(("compared", same | set(one)) for one in islice(pairs, _MOST_SETS)),
         ]
         left_out = max(sum(comb(len(further), size) for size in range(1, terms.colluding)) - _MOST_SETS, 0)
-        coalitions, judged, seen = [], list[DepartedCopy](), set[frozenset[str]]()
+        coalitions, judged, seen = [], list[ReleasedCopy](), set[frozenset[str]]()
         for kind, members in sets:
             copies = tuple(one for one in others if one.recipient in members)
             names = frozenset(one.name for one in copies)
@@ -342,7 +342,7 @@ class CopyReassessment:
                 coalitions.append(self._coalition(kind, copies, decided_with=members in pooling))
         return tuple(judged), tuple(coalitions), left_out
 
-    def _coalition(self, kind: _Kind, others: Sequence[DepartedCopy], *, decided_with: bool) -> PooledCopies:
+    def _coalition(self, kind: _Kind, others: Sequence[ReleasedCopy], *, decided_with: bool) -> PooledCopies:
         """Findings on a coalition that holds this copy and others.
 
         Overrides count only where the release was decided with these copies in mind.
@@ -378,7 +378,7 @@ class CopyReassessment:
             }
         )
 
-    def _few_changed(self, copies: Sequence[DepartedCopy]) -> bool:
+    def _few_changed(self, copies: Sequence[ReleasedCopy]) -> bool:
         """Whether this copy, or a later one among some, changes few people without a reason."""
         order = [one for one in self.departures.copies if one in copies]
         least = least_class(self.request)
@@ -390,14 +390,14 @@ class CopyReassessment:
                 if earlier.release_id != one.release_id and np.isin(self._people[earlier.name], new).any()
             ]
             if before and few_changed(new, [self._people[earlier.name] for earlier in before], least):
-                copy = replace(self.own, left=one)
+                copy = replace(self.own, copy=one)
                 given = copy.loaded().request.changes_since
                 explained = given is not None and given.release == before[-1].release_id
                 if not (explained and copy.record.reviews_required > 0):
                     return True
         return False
 
-    def _held(self, one: DepartedCopy, ground: TodaysPopulation) -> _Held:
+    def _held(self, one: ReleasedCopy, ground: TodaysPopulation) -> _Held:
         """A copy laid on today's population, once."""
         if one.name in self._laid:
             return self._laid[one.name]
@@ -405,7 +405,7 @@ class CopyReassessment:
         copy, holder = self.own, self.request.recipients[0]
         if one != self.copy:
             wait_and_settle(copy.workspace, copy.ledger, one.release_id)
-            copy = replace(copy, left=one)
+            copy = replace(copy, copy=one)
             holder = copy.loaded().request.recipient(one.recipient)
         self._laid[one.name] = copy_of(copy.delivered, ground, memory), holder, copy.record.decoys is not None
         return self._laid[one.name]

@@ -26,9 +26,9 @@ from flows.library.policies import PolicyShelf
 from flows.reassessment.copy_reassessment import AS_ASKED, CopyReassessment, TodaysFiles
 from flows.reassessment.stored_records import keep_record
 from flows.releases.cases import wait_and_settle
-from flows.releases.delivered import ReleasedCopy
+from flows.releases.delivered import DeliveredCopy
 from flows.releases.recall import find_bundle
-from flows.releases.released_copies import DepartedCopy, Departures
+from flows.releases.released_copies import ReleasedCopies, ReleasedCopy
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import last_body, open_ledger
@@ -84,7 +84,7 @@ def reassess(
     _check(workspace, options)
     release_id = find_bundle(reference, workspace).name
     with guarded("re-assessment"), open_ledger(workspace, clock=clock) as ledger:
-        departures = Departures(ledger)
+        departures = ReleasedCopies(ledger)
         copies = [one for one in departures.copies if one.release_id == release_id]
         if not copies:
             raise BadInput(
@@ -95,7 +95,7 @@ def reassess(
                 fix="name another; releasegate explain says why it was not approved",
             )
         _settle(workspace, ledger, release_id)
-        return tuple(_assess(ReleasedCopy(workspace, ledger, copy), departures, options, clock) for copy in copies)
+        return tuple(_assess(DeliveredCopy(workspace, ledger, copy), departures, options, clock) for copy in copies)
 
 
 def reassess_all(
@@ -119,7 +119,7 @@ def reassess_all(
     _check(workspace, options)
     found, passed_over = [], None
     with guarded("re-assessment"), open_ledger(workspace, clock=clock) as ledger:
-        departures = Departures(ledger)
+        departures = ReleasedCopies(ledger)
         for copy in departures.copies:
             if due_only and utc_day(clock()) < _next_due(ledger, copy):
                 continue
@@ -128,7 +128,7 @@ def reassess_all(
             except WorkspaceError as error:
                 passed_over = passed_over or error
                 continue
-            found.append(_assess(ReleasedCopy(workspace, ledger, copy), departures, options, clock))
+            found.append(_assess(DeliveredCopy(workspace, ledger, copy), departures, options, clock))
             if tell is not None:
                 tell(found[-1])
     if passed_over is not None:
@@ -157,9 +157,9 @@ def _check(workspace: Workspace, options: TodaysFiles) -> None:
         )
 
 
-def _assess(own: ReleasedCopy, departures: Departures, options: TodaysFiles, clock: Clock) -> Reassessed:
+def _assess(own: DeliveredCopy, departures: ReleasedCopies, options: TodaysFiles, clock: Clock) -> Reassessed:
     """Assess a copy, keep the record, and name it in the ledger."""
-    ledger, copy = own.ledger, own.left
+    ledger, copy = own.ledger, own.copy
     step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
     now, due = clock(), _next_due(ledger, copy)
     made: Reassessment | None = None
@@ -209,7 +209,7 @@ def _assess(own: ReleasedCopy, departures: Departures, options: TodaysFiles, clo
     )
 
 
-def _next_due(ledger: Ledger, copy: DepartedCopy) -> date:
+def _next_due(ledger: Ledger, copy: ReleasedCopy) -> date:
     """The last day on which a copy may be assessed again without being late; today or before is due."""
     last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
     if last:
@@ -217,7 +217,7 @@ def _next_due(ledger: Ledger, copy: DepartedCopy) -> date:
     return utc_day(copy.released.at) + timedelta(days=_days_then(ledger, copy))
 
 
-def _days_then(ledger: Ledger, copy: DepartedCopy) -> int:
+def _days_then(ledger: Ledger, copy: ReleasedCopy) -> int:
     """Days between assessments, by the policy at the release."""
     decided = last_body(ledger, Event.DECIDED, copy.release_id, copy.recipient)
     return int(decided["determined"]["policy"]["reassess_days"])

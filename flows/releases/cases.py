@@ -14,14 +14,14 @@ from pydantic import ValidationError
 from flows.people.persons import check_own_login, enrolled
 from flows.people.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.queue.queue import Queue, submitted_again
-from flows.queue.undecided import HandIn
+from flows.queue.undecided import Submission
 from flows.releases.recall import find_bundle
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger, recorder_of
 from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import guarded
-from tasks.core.people import WorkflowRole, all_hands
+from tasks.core.people import WorkflowRole, submitters_of
 from tasks.core.seed import derive_seed
 from tasks.decision import bodies
 from tasks.decision.changes import Author, Step, change, read_standing
@@ -163,7 +163,7 @@ class ReleaseAction:
         """As `authorized`; BadInput for a person who had a hand in the request, at any login of theirs."""
         person, signer = self.authorized(release, role)
         logins = Directory.of(release.ledger).logins_of(person)
-        check_no_hand(release.workspace, record, actor(), person.id, signed=signer is not None, logins=logins)
+        check_not_submitter(release.workspace, record, actor(), person.id, signed=signer is not None, logins=logins)
         return person, signer
 
     def signer(self, release: OpenRelease, name: str) -> Signer | None:
@@ -171,29 +171,31 @@ class ReleaseAction:
         return signer_of(release.ledger, name, self.key, self.ask)
 
 
-def check_no_hand(
+def check_not_submitter(
     workspace: Workspace, record: DecisionRecord, actor: str, person: str, *, signed: bool, logins: Collection[str] = ()
 ) -> None:
     """As ``check_apart``, also of those who handed the same request in once its run had begun, or after its decision.
 
     The record cannot name them; the queue does. Raises WorkspaceError where it cannot be read.
     """
-    late = (login for one in _hands(workspace, record) for login in sorted(one.logins))
+    late = (login for one in _submissions(workspace, record) for login in sorted(one.logins))
     asked = record.model_copy(update={"handed_in_by": reduce(submitted_again, late, record.handed_in_by)})
     check_apart(asked, actor, person, signed=signed, logins=logins)
 
 
-def with_late_hands(release: OpenRelease) -> OpenRelease:
+def with_late_submissions(release: OpenRelease) -> OpenRelease:
     """The release once the ledger names all who have handed it in since its run began: votes of theirs are void.
 
     The service records them as they come, but for those who came before the decision, or as it died.
     """
     for case in release.cases.values():
-        note_late_hands(release.ledger, case.record.release_id, _hands(release.workspace, case.record), release.now)
+        note_late_submissions(
+            release.ledger, case.record.release_id, _submissions(release.workspace, case.record), release.now
+        )
     return replace(release, cases=cases_of(release.report, release.ledger, release.now))
 
 
-def _hands(workspace: Workspace, record: DecisionRecord) -> list[HandIn]:
+def _submissions(workspace: Workspace, record: DecisionRecord) -> list[Submission]:
     """Everybody who has handed in a release's request to the service, also where other releases were decided of it."""
     queue, names = Queue(workspace), filter(None, dict.fromkeys((record.release_id, record.inputs_id)))
     entries = [entry for name in names if (entry := queue.get(name)) is not None]
@@ -201,10 +203,10 @@ def _hands(workspace: Workspace, record: DecisionRecord) -> list[HandIn]:
         same = {(one.request_sha256, one.inputs) for one in entries}
         queued = (*queue.open_entries(), *queue.done_entries())
         entries = [one for one in queued if (one.request_sha256, one.inputs) in same]
-    return [hand for entry in entries for hand in entry.hands]
+    return [hand for entry in entries for hand in entry.submissions]
 
 
-def note_late_hands(ledger: Ledger, release_id: str, hands: Sequence[HandIn], at: datetime) -> None:
+def note_late_submissions(ledger: Ledger, release_id: str, hands: Sequence[Submission], at: datetime) -> None:
     """Record for every recipient of a decided release who has handed its request in since its run began, each once."""
     entries = ledger.entries(release_id=release_id)
     decided = {entry.recipient: entry.sequence for entry in entries if entry.event is Event.DECIDED}
@@ -214,7 +216,7 @@ def note_late_hands(ledger: Ledger, release_id: str, hands: Sequence[HandIn], at
         if entry.event is Event.HANDED_IN and entry.sequence > decided[entry.recipient]
     }
     asked = [entry.actor for entry in entries if entry.event is Event.REQUESTED][-1:]
-    known = frozenset().union(*map(all_hands, asked))
+    known = frozenset().union(*map(submitters_of, asked))
     late = [one for one in hands if one.by and not one.logins <= known]  # early queues do not say who handed in
     if not late or not decided:
         return

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from flows.releases.recall import place_of_request
-from flows.releases.released_copies import DepartedCopy
+from flows.releases.released_copies import ReleasedCopy
 from flows.workspace.folders import Workspace
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.core.files import file_sha256
@@ -24,7 +24,7 @@ from tasks.request.load import LoadedRequest, request_of_bytes
 
 
 @dataclass(frozen=True)
-class ReleasedCopy:
+class DeliveredCopy:
     """A copy as it was released, read again; every part is compared with what was recorded.
 
     Raises TamperingFound when read, if bundle, file or what was kept is not as recorded; StageFailed if there is no
@@ -33,12 +33,12 @@ class ReleasedCopy:
 
     workspace: Workspace
     ledger: Ledger
-    left: DepartedCopy
+    copy: ReleasedCopy
 
     @cached_property
     def record(self) -> DecisionRecord:
         """The decision by which it was released."""
-        bundle = self.workspace.bundle(self.left.release_id)
+        bundle = self.workspace.bundle(self.copy.release_id)
         if not bundle.is_dir():
             raise StageFailed(
                 "the bundle of a release that has left is gone",
@@ -47,16 +47,16 @@ class ReleasedCopy:
                 got="no such folder",
                 fix="restore it from a backup",
             )
-        return verify_bundle(bundle, self.ledger).records[self.left.recipient]
+        return verify_bundle(bundle, self.ledger).records[self.copy.recipient]
 
     @cached_property
     def delivered(self) -> Delivered:
         """Its bytes, and the data kept of it."""
-        return read_delivered(self.workspace, self.record, str(self.left.released.body["output_sha256"]))
+        return read_delivered(self.workspace, self.record, str(self.copy.released.body["output_sha256"]))
 
     def loaded(self, roots: Sequence[Path] = ()) -> LoadedRequest:
         """Its request, from the bytes that were kept; it may name files in further folders."""
-        path, own_roots = place_of_request(self.ledger, self.left.release_id)
+        path, own_roots = place_of_request(self.ledger, self.copy.release_id)
         return request_of_bytes(self.delivered.kept.request, path, [*own_roots, *roots])
 
 

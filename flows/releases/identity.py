@@ -13,7 +13,7 @@ from tasks.core.errors import StageFailed
 from tasks.decision.earlier_facts import EarlierDecision
 from tasks.decision.overrides import GateOverrides, in_force, inputs_of, overridden_id
 from tasks.decision.record import CodeFact
-from tasks.decision.redecision import anew_id
+from tasks.decision.redecision import redecision_id
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -38,11 +38,11 @@ def release_id(loaded: LoadedRequest, inputs: Inputs, code: CodeFact) -> str:
 
 
 @dataclass(frozen=True)
-class Named:
+class ReleaseIdentity:
     """The release that a request identifies today."""
 
     release_id: str
-    inputs: str
+    inputs_id: str
     """Release id of the same inputs, first decided and without overrides."""
     overrides: tuple[GateOverrides, ...] = ()
     """Overrides in force and not used yet; with any, the release is new, or was interrupted."""
@@ -55,21 +55,21 @@ class Named:
         return bool(self.overrides or self.decided_before)
 
 
-def named(ledger: Ledger, inputs: str, request: ReleaseRequest, today: date) -> Named:
+def identify(ledger: Ledger, inputs: str, request: ReleaseRequest, today: date) -> ReleaseIdentity:
     """The release that a request identifies: the last one decided, unless some recipient is to be decided for again.
 
     That is so under overrides in force, or else where a decision no longer stands beside the copies in the same hand.
     """
     if not ledger.entries(release_id=inputs, event=Event.DECIDED):
-        return Named(inputs, inputs)
+        return ReleaseIdentity(inputs, inputs)
     decided = ledger.entries(event=Event.DECIDED)
     waiting = in_force(ledger.entries(event=Event.OVERRIDDEN), decided, inputs, today)
     if waiting:
-        return Named(overridden_id(inputs, [one.entry_sha256 for one in waiting]), inputs, waiting)
+        return ReleaseIdentity(overridden_id(inputs, [one.entry_sha256 for one in waiting]), inputs, waiting)
     before = no_longer_standing(ledger, request, inputs, today)
     for one in before.values():
-        return Named(anew_id(inputs, one.entries), inputs, decided_before=before)
-    return Named([str(entry.release_id) for entry in decided if inputs_of(entry) == inputs][-1], inputs)
+        return ReleaseIdentity(redecision_id(inputs, one.entries), inputs, decided_before=before)
+    return ReleaseIdentity([str(entry.release_id) for entry in decided if inputs_of(entry) == inputs][-1], inputs)
 
 
 def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetime) -> None:

@@ -26,7 +26,7 @@ SharingRecipients = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class DepartedCopy:
+class ReleasedCopy:
     """A copy that was released."""
 
     release_id: str
@@ -40,7 +40,7 @@ class DepartedCopy:
         return f"{self.release_id}/{self.recipient}"
 
 
-class Departures:
+class ReleasedCopies:
     """Every copy that was released, by the ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -49,7 +49,7 @@ class Departures:
             (str(one.release_id), str(one.recipient)): one.body for one in ledger.entries(event=Event.DECIDED)
         }
         found = {(str(one.release_id), str(one.recipient)): one for one in ledger.entries(event=Event.RELEASED)}
-        self.copies = tuple(DepartedCopy(release, recipient, entry) for (release, recipient), entry in found.items())
+        self.copies = tuple(ReleasedCopy(release, recipient, entry) for (release, recipient), entry in found.items())
         """Copies in the order of release; one that was released twice, as after an override, counts once."""
         revoked = {(str(one.release_id), str(one.recipient)) for one in ledger.entries(event=Event.REVOKED)}
         self.held = tuple(one for one in self.copies if (one.release_id, one.recipient) not in revoked)
@@ -93,7 +93,7 @@ class Departures:
         """Ids of the recipients of all hands that a recipient's copy goes to."""
         return frozenset[str]().union(*self.hands(request, recipient))
 
-    def of_the_same_people(self, copy: DepartedCopy) -> tuple[DepartedCopy, ...]:
+    def of_the_same_people(self, copy: ReleasedCopy) -> tuple[ReleasedCopy, ...]:
         """Other released copies of the same people, as far as is known."""
         found, waiting = {copy.release_id}, [copy.release_id]
         while waiting:
@@ -102,11 +102,11 @@ class Departures:
                 waiting.append(other)
         return tuple(one for one in self.held if one.release_id in found and one.name != copy.name)
 
-    def record_sha256(self, copy: DepartedCopy) -> str:
+    def record_sha256(self, copy: ReleasedCopy) -> str:
         """SHA-256 of the decision record by which a copy was released."""
         return str(self._decided[copy.release_id, copy.recipient]["record_sha256"])
 
-    def _organisation(self, copy: DepartedCopy) -> str:
+    def _organisation(self, copy: ReleasedCopy) -> str:
         return person_key(str(self._decided[copy.release_id, copy.recipient]["determined"]["organisation"]))
 
     @cached_property
@@ -134,7 +134,7 @@ def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> 
     """
     if not ledger.entries(event=Event.RELEASED) and len(request.recipients) == 1:
         return {}
-    departures, found = Departures(ledger), {}
+    departures, found = ReleasedCopies(ledger), {}
     for recipient in request.recipients:
         hands, pooling = departures.hands(request, recipient), len(request.coalitions(recipient))
         earlier = [one for one in departures.held if one.release_id != release_id]
@@ -175,7 +175,7 @@ def check_hand(ledger: Ledger, record: DecisionRecord, request: ReleaseRequest) 
     Call it within the transaction that records its release. Raises HandChanged if there is such a copy.
     """
     known = {one.name for one in record.earlier.copies} if record.earlier else set()
-    departures = Departures(ledger)
+    departures = ReleasedCopies(ledger)
     hand = departures.members(request, request.recipient(record.recipient.id))
     further = [
         one

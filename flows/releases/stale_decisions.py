@@ -6,7 +6,7 @@ is made anew once; it shares the random choices of the earlier one, so that only
 
 from datetime import date
 
-from flows.releases.released_copies import Departures
+from flows.releases.released_copies import ReleasedCopies
 from tasks.audit.cases import case_of
 from tasks.audit.history import ReleaseEntries
 from tasks.decision.earlier_facts import CopyChange, EarlierDecision
@@ -28,7 +28,7 @@ def no_longer_standing(ledger: Ledger, request: ReleaseRequest, inputs: str, tod
     asked = [one for one in request.recipients if one.id in last and _may_change(ledger, last[one.id], today)]
     if not asked:
         return {}
-    departures, found = Departures(ledger), dict[str, tuple[Entry, list[CopyChange]]]()
+    departures, found = ReleasedCopies(ledger), dict[str, tuple[Entry, list[CopyChange]]]()
     revoked = {(one.release_id, one.recipient): one for one in ledger.entries(event=Event.REVOKED)}
     for recipient in asked:
         decided, hand = last[recipient.id], departures.members(request, recipient)

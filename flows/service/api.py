@@ -123,7 +123,7 @@ async def _limited_body(request: Request) -> bytes:
 
 def _may_see(bearer: str, entry: QueuedRequest) -> bool:
     """Whether a caller sees a request: with a token of the environment any, with a person's those of its login."""
-    return bearer.endswith(_OF_ENVIRONMENT) or any(login_of(bearer) == login_of(one.by) for one in entry.hands)
+    return bearer.endswith(_OF_ENVIRONMENT) or any(login_of(bearer) == login_of(one.by) for one in entry.submissions)
 
 
 def _shown(entry: QueuedRequest) -> dict[str, Any]:
@@ -132,5 +132,5 @@ def _shown(entry: QueuedRequest) -> dict[str, Any]:
         "id", "title", "recipients", "requested_by", "handed_in_by", "state", "waits_for", "waiting_since",
         "release_id", "verdicts", "reason", "accepted_at", "finished_at",
     }  # fmt: skip
-    hands = [{"by": one.by, "at": one.at.isoformat()} for one in entry.hands]
+    hands = [{"by": one.by, "at": one.at.isoformat()} for one in entry.submissions]
     return entry.model_dump(mode="json", include=shown) | {"hand_ins": hands}

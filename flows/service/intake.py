@@ -19,8 +19,8 @@ from typing import Literal
 from flows.library.policies import PolicyShelf
 from flows.people.persons import check_own_login
 from flows.queue.queue import UNDECIDED, Queue, QueuedRequest, RequestState, new_token
-from flows.releases.cases import note_late_hands
-from flows.releases.identity import named, release_id
+from flows.releases.cases import note_late_submissions
+from flows.releases.identity import identify, release_id
 from flows.releases.program import code_fact
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
@@ -109,11 +109,11 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
                 if not document.is_file():  # dropped by a refusal of the same bytes with other folders
                     write_whole(document, arrival.content)
             if same is None:
-                queue.notes(entry.id).clear()  # a wish to cancel an earlier submission of the same id ended with it
+                queue.notes(entry.id).clear()  # a request to cancel an earlier submission of the same id ended with it
                 queue.put(entry)
         if same is None and not entry.is_open:
             record_end(queue, ledger, entry)
-        note_late_hands(ledger, entry.id, entry.hands, clock())
+        note_late_submissions(ledger, entry.id, entry.submissions, clock())
         return Received(entry, folded=same is not None)
 
 
@@ -131,7 +131,7 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
                 "recipients": list(entry.recipients),
                 "requested_by": entry.requested_by,
                 "request_sha256": entry.request_sha256,
-                "handed_in_by": [one.by for one in entry.hands],
+                "handed_in_by": [one.by for one in entry.submissions],
                 "queued": entry.token,
             }
             ended = entry.finished_at or entry.accepted_at
@@ -218,7 +218,7 @@ def _new_entry(service: Service, document: Path, ledger: Ledger, arrival: Arriva
                 }
             )
             inputs = read_inputs(loaded)
-            name = named(ledger, release_id(loaded, inputs, code_fact()), asked, utc_day(at)).release_id
+            name = identify(ledger, release_id(loaded, inputs, code_fact()), asked, utc_day(at)).release_id
             before = queue.get(name)
             if before is None or before.state in UNDECIDED:  # it would be run in the name of this login
                 _check_login(ledger, asked.requested_by, new.handed_in_by)
@@ -251,8 +251,8 @@ def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:
 
 def _handed_in_too(queue: Queue, existing: QueuedRequest, entry: QueuedRequest) -> QueuedRequest:
     """The existing entry, with whoever hands the same request in; call it while the queue is `changing`."""
-    hand_in = entry.hands[0]
-    if any(one.by == hand_in.by for one in existing.hands):
+    hand_in = entry.submissions[0]
+    if any(one.by == hand_in.by for one in existing.submissions):
         return existing
     changed = existing.model_copy(update={"hand_ins": (*existing.hand_ins, hand_in)})
     queue.put(changed)

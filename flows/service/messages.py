@@ -14,7 +14,7 @@ from flows.queue.undecided import REASON
 from tasks.audit.current import BLOCKED_TODAY
 from tasks.audit.history import kept, text, texts
 from tasks.audit.reassessments import WOULD_BE_BLOCKED
-from tasks.core.people import all_hands, login_of, same_person
+from tasks.core.people import login_of, same_person, submitters_of
 from tasks.decision.bodies import KeptDecision
 from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Entry, Event
@@ -77,7 +77,7 @@ class Subject:
             hands=frozenset(
                 login
                 for by in texts(asked, "handed_in_by") or ((asked.actor,) if asked.event in _ASKING else ())
-                for login in all_hands(by)
+                for login in submitters_of(by)
             ),
         )
 

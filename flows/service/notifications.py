@@ -128,7 +128,7 @@ class Notifier:
         about, queued = Subject.of(entry, of_release), None
         with suppress(WorkspaceError):  # a damaged entry, which health reports
             queued = self._service.queue.get(entry.release_id or "")
-        hands = about.hands.union(*(one.logins for one in queued.hands)) if queued else about.hands
+        hands = about.hands.union(*(one.logins for one in queued.submissions)) if queued else about.hands
         about = replace(about, voted=voted, hands=hands)
         told = message(kind, entry, about, of_release, self._service.settings.page.address)
         directory = Directory.of(ledger) if any(one.person for one in wanted) else Directory()

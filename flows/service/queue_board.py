@@ -7,7 +7,7 @@ from pathlib import Path
 from flows.library.policies import PolicyShelf
 from flows.queue.queue import QueuedRequest, RequestState, submitted_again
 from flows.queue.steps import login_in
-from flows.queue.undecided import UNDER_WAY, BoardRecipient, BoardRequest, BoardState, HandIn
+from flows.queue.undecided import UNDER_WAY, BoardRecipient, BoardRequest, BoardState, Submission
 from flows.service.config import Service
 from flows.service.intake import Arrival, is_decided, receive, record_end
 from flows.service.logs import log
@@ -37,7 +37,7 @@ class _Asked:
     recipients: tuple[BoardRecipient, ...]
 
 
-class QueuedRequests:
+class QueueBoard:
     """The requests of a service's queue."""
 
     def __init__(self, service: Service, *, clock: Clock = utc_now) -> None:
@@ -65,10 +65,10 @@ class QueuedRequests:
         entry = self._queue.get(name)
         return None if entry is None else self._shown(entry)
 
-    def hand_ins(self, name: str) -> tuple[HandIn, ...]:
+    def hand_ins(self, name: str) -> tuple[Submission, ...]:
         """Everybody who has handed a request in."""
         entry = self._queue.get(name)
-        return () if entry is None else entry.hands
+        return () if entry is None else entry.submissions
 
     def cancel(self, name: str, by: str, reason: str) -> BoardState:
         """Cancel a request: at once where no run works on it, else before the run's next stage.
@@ -84,11 +84,11 @@ class QueuedRequests:
             if is_decided(self._service.workspace, name):
                 raise _not_under_way(entry, "one whose release is decided")
             if not is_free:
-                notes.wish(by, reason)
+                notes.request_cancellation(by, reason)
                 log("a run is to be cancelled", request=name, by=by)
                 return BoardState.CANCELLING
-            notes.wish(by, reason)
-            cancelled = notes.wished()
+            notes.request_cancellation(by, reason)
+            cancelled = notes.cancellation()
             changed = cancelled and self._queue.update(entry, **end_of(cancelled, self._clock))
             notes.clear()
             if not changed:
@@ -128,7 +128,7 @@ class QueuedRequests:
         if entry.state is RequestState.ACCEPTED:
             running = self._queue.is_claimed(entry.id)
             state = BoardState.RUNNING if running else BoardState.QUEUED
-            if running and notes.wished() is not None:
+            if running and notes.cancellation() is not None:
                 state = BoardState.CANCELLING
         elif entry.state in _ENDED:
             state = _ENDED[entry.state]
@@ -142,7 +142,7 @@ class QueuedRequests:
             state=state,
             title=asked.title,
             requester=asked.requester,
-            hand_ins=entry.hands,
+            hand_ins=entry.submissions,
             recipients=asked.recipients,
             since=since,
             attempt=entry.attempt,

@@ -17,7 +17,7 @@ from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.notifications import Notifier
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
 from flows.service.outages import OutageWatch, waiting
-from flows.service.queue_board import QueuedRequests
+from flows.service.queue_board import QueueBoard
 from flows.service.reconciler import Reconciler
 from flows.service.studio_runs import QueuedRuns
 from flows.studio.desk import Desk
@@ -63,7 +63,7 @@ class Threads:
             routers=[requests_router(service), status],
             outages=partial(waiting, service),
             writing=Writing(Studio(Desk(service.workspace, roots=service.roots), QueuedRuns(service))),
-            queue=QueuedRequests(service),
+            queue=QueueBoard(service),
         )
         self._server = http_server(app)
 

@@ -49,7 +49,7 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
     try:
         with guarded("service"):
             before = service.ledger_end()
-            if notes.wished() is not None and is_decided(service.workspace, entry.id):
+            if notes.cancellation() is not None and is_decided(service.workspace, entry.id):
                 notes.clear()
             usable = _was_decided(service.workspace, entry)
             if usable:
@@ -78,14 +78,14 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
     after = write(service, entry, changes)
     now = service.queue.get(entry.id)
-    if now is None or now.state is not RequestState.ACCEPTED:  # else a wish to cancel it holds for the next attempt
+    if now is None or now.state is not RequestState.ACCEPTED:  # else a request to cancel it holds for the next attempt
         notes.clear()
     return after or entry
 
 
 def _cancelled(service: Service, entry: QueuedRequest) -> RequestCancelled | None:
-    """The wish to cancel a request, unless the ledger has its decision or cannot be read."""
-    cancelled = service.queue.notes(entry.id).wished()
+    """The request to cancel a request, unless the ledger has its decision or cannot be read."""
+    cancelled = service.queue.notes(entry.id).cancellation()
     try:
         return None if cancelled is None or is_decided(service.workspace, entry.id) else cancelled
     except ReleasegateError:

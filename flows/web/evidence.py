@@ -24,7 +24,7 @@ from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.people import WorkflowRole, all_hands, may_be_same_person, same_person
+from tasks.core.people import WorkflowRole, may_be_same_person, same_person, submitters_of
 from tasks.decision.changes import read_standing
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import AWAITING_SIGNATURE, Standing
@@ -79,7 +79,7 @@ class IndexedRelease:
 
     def was_handed_in_by(self, login: str) -> bool:
         """Whether a login had a hand in its request."""
-        return login in all_hands(self.case.kept.handed_in_by)
+        return login in submitters_of(self.case.kept.handed_in_by)
 
     def needs_vote_of(self, name: str) -> bool:
         """Whether somebody's vote is missing: a reviewer of its policy, not its requester, who has not voted."""
@@ -220,14 +220,14 @@ def _manifest(bundle: Path, entries: tuple[Entry, ...]) -> Manifest:
 
 
 def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -> tuple[EvidenceFile, ...]:
-    """Files that visitors may open: the papers of the decision, then signed determinations, oldest first."""
+    """Files that visitors may open: the documents of the decision, then signed determinations, oldest first."""
     files, signed = dict(sealed), []
     for entry in since_publication(own):
         files |= recorded_files(entry)
         if entry.event is Event.SIGNED:
             title = f"Determination signed by {entry.body['subject']}"
             signed += [(f"signed-{path.rsplit('/', 1)[1]}", title, path) for path in recorded_files(entry)]
-    papers = (
+    documents = (
         ("report.pdf", "Determination", f"report/{recipient}.pdf"),
         ("evidence.pdf", "Evidence", f"evidence/report-{recipient}.pdf"),
         ("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf"),
@@ -236,7 +236,7 @@ def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -
         ("approval.json", "Approval", f"approval/{recipient}.json"),
         *signed,
     )
-    return tuple(EvidenceFile(key, title, path, files[path]) for key, title, path in papers if path in files)
+    return tuple(EvidenceFile(key, title, path, files[path]) for key, title, path in documents if path in files)
 
 
 def _read(bundle: Path, path: str, sha256: str) -> bytes:

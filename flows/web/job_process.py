@@ -28,7 +28,7 @@ _Say = Callable[[str], None]
 _NOT_RECORDED = "Under the request and the enrolments as they are now; nothing is recorded and nothing is released."
 
 
-def explained(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
+def explain_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     """Reasons for the decision on a recipient's release, and changes that would reverse it."""
     from flows.actions.explaining import explained_release  # noqa: PLC0415 - imports every method
     from reports.explanation.details import detailed  # noqa: PLC0415
@@ -38,7 +38,7 @@ def explained(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     return list(detailed(one)), one.record.policy.small_cell
 
 
-def reassessed(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
+def reassess_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     """Assess every copy of a release again; the records and the ledger hold the results."""
     from flows.reassessment.copy_reassessment import TodaysFiles  # noqa: PLC0415
     from flows.reassessment.run import reassess  # noqa: PLC0415 - imports every method
@@ -63,7 +63,7 @@ def reassessed(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     return blocks, max((one.record.policy.small_cell for one in made if one.record), default=0)
 
 
-def dry_run(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
+def dry_run_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     """Decisions that the gate would make on a request, for each recipient; refused where the gate would refuse it.
 
     An officer sets the terms, such as the smallest count that may be shown.
@@ -106,9 +106,9 @@ def dry_run(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
 
 
 _WORK: Mapping[JobKind, Callable[[Mapping[str, Any], _Say], tuple[list[Block], int]]] = {
-    JobKind.EXPLAIN: explained,
-    JobKind.REASSESS: reassessed,
-    JobKind.DRY_RUN: dry_run,
+    JobKind.EXPLAIN: explain_job,
+    JobKind.REASSESS: reassess_job,
+    JobKind.DRY_RUN: dry_run_job,
 }
 
 

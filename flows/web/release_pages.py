@@ -18,7 +18,7 @@ from flows.actions.overruling import revoke, roles_to_revoke
 from flows.actions.reviewing import Voted, cast_vote
 from flows.people.accounts import Duty
 from flows.people.signing import SentKey
-from flows.releases.cases import ReleaseAction, check_no_hand
+from flows.releases.cases import ReleaseAction, check_not_submitter
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.board_pages import problem_in_words
 from flows.web.current_state import banner
@@ -85,7 +85,7 @@ class ShownRelease:
             account = self.visitor.account
             signed, logins = self.found.key is not None, self.found.logins
             place = self.visitor.site.workspace
-            check_no_hand(place, self.found.record, account.login, account.person, signed=signed, logins=logins)
+            check_not_submitter(place, self.found.record, account.login, account.person, signed=signed, logins=logins)
         except BadInput as error:
             return sentence(error.what)
         return ""

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from flows.queue.undecided import BoardRequest, BoardState, HandIn
+from flows.queue.undecided import BoardRequest, BoardState, Submission
 from flows.web.jobs import JobTerms
 
 
@@ -22,7 +22,7 @@ class RequestBoard(Protocol):
         """One of them by its id."""
         ...
 
-    def hand_ins(self, name: str) -> tuple[HandIn, ...]:
+    def hand_ins(self, name: str) -> tuple[Submission, ...]:
         """Everybody who has handed a request in."""
         ...
 

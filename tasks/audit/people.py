@@ -13,12 +13,12 @@ from tasks.audit.report import AuditPolicyRow, Duties, ExceptionRow, Interventio
 from tasks.core.errors import TamperingFound
 from tasks.core.people import (
     WorkflowRole,
-    all_hands,
     login_of,
     may_be_same_person,
-    other_hands,
+    other_submitters,
     person_key,
     same_person,
+    submitters_of,
 )
 from tasks.decision.overrides import is_gate_override, used_by
 from tasks.decision.record import Verdict
@@ -219,7 +219,7 @@ def _not_enrolled(case: AuditCase, enrolments: Sequence[Entry]) -> Iterator[Exce
         elif entry.signature is None and not directory.is_own_login(person, entry.actor):
             yield _row(case, entry, f"{what} from a login that is not this person's, not signed", who)
         again = [one for one in case.entries if one.event is Event.HANDED_IN and one.sequence < entry.sequence]
-        hands = other_hands(case.kept.handed_in_by).union(*(all_hands(one.actor) for one in again))
+        hands = other_submitters(case.kept.handed_in_by).union(*(submitters_of(one.actor) for one in again))
         if not directory.logins_of(person).isdisjoint(hands):
             yield _row(case, entry, f"{what} by a person who had a hand in the request", who)
 

@@ -1,1 +1,1 @@
-"""Base of all packages: errors, artifacts, hashes, the form of facts."""
+"""Base of all packages: errors, artifacts, hashes, facts, people, permissions and seeds."""

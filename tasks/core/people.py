@@ -83,16 +83,16 @@ def login_of(actor: str) -> str:
     return actor.partition(" (")[0].casefold()
 
 
-def other_hands(actor: str) -> frozenset[str]:
+def other_submitters(actor: str) -> frozenset[str]:
     """Other logins that had a hand in a request, by the actor of its entry: made its token, or submitted it again."""
     told = _WHERE.fullmatch(actor)
     found = map(_HAND.fullmatch, told[1].split(", ") if told else ())
     return frozenset(hand[1].casefold() for hand in found if hand) - {login_of(actor)}
 
 
-def all_hands(actor: str) -> frozenset[str]:
+def submitters_of(actor: str) -> frozenset[str]:
     """Every login that had a hand in a request, by the actor of its entry."""
-    return other_hands(actor) | {login_of(actor)}
+    return other_submitters(actor) | {login_of(actor)}
 
 
 @lru_cache(maxsize=4096)

@@ -36,12 +36,14 @@ def change_to(decided: Entry, released: Entry, revoked: Entry | None) -> CopyCha
     )
 
 
-def anew_id(inputs: str, entries: Collection[str]) -> str:
+def redecision_id(inputs: str, entries: Collection[str]) -> str:
     """Name of a release that is decided anew: equal for equal inputs and ledger entries, and for nothing else."""
     return digest({"inputs": inputs, "since": sorted(entries)})
 
 
-def is_anew(before: EarlierDecision, release_id: str, inputs: str, recipient: str, entries: Iterable[Entry]) -> bool:
+def is_redecision(
+    before: EarlierDecision, release_id: str, inputs: str, recipient: str, entries: Iterable[Entry]
+) -> bool:
     """Whether the ledger's ``entries`` before a decision record the one that it replaces, and why that does not stand.
 
     Decisions, releases and revocations suffice, oldest first.
@@ -66,7 +68,7 @@ def is_anew(before: EarlierDecision, release_id: str, inputs: str, recipient: st
     named = {before.entry_sha256, *(one.entry_sha256 for one in before.changes)}
     return (
         last.body["decision"] == before.decision
-        and release_id == anew_id(inputs, before.entries)
+        and release_id == redecision_id(inputs, before.entries)
         and named <= set(before.entries) <= by_hash.keys()
         and bool(before.changes)
         and all(map(is_recorded, before.changes))

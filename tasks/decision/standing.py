@@ -11,7 +11,7 @@ from typing import Any
 
 from tasks.candidate.measures import MEASURES
 from tasks.core.errors import BadInput, StageFailed
-from tasks.core.people import WorkflowRole, all_hands, login_of, may_be_same_person, other_hands, same_person
+from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_submitters, same_person, submitters_of
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.record import DecisionRecord, Review, Verdict
 from tasks.decision.states import State, StateChange, after, can_follow
@@ -186,7 +186,7 @@ class _Fold:
         people = entry.body["people"]
         if not isinstance(people, list):
             raise TypeError("people")
-        self._hands |= {*all_hands(entry.actor), *map(str, people)}
+        self._hands |= {*submitters_of(entry.actor), *map(str, people)}
         if self.now.state is State.AWAITING_REVIEW:
             left = {name: one for name, one in self.now.commitments.items() if not self._has_hand(self._votes[name])}
             self._set(commitments=left)
@@ -373,7 +373,7 @@ def check_apart(record: DecisionRecord, actor: str, person: str, *, signed: bool
     """
     own = bool(person) and person == record.requester_id
     own_logins = {login_of(actor), *logins}
-    acted = not own_logins.isdisjoint(other_hands(record.handed_in_by))
+    acted = not own_logins.isdisjoint(other_submitters(record.handed_in_by))
     if not (own or acted or (not signed and record.handed_in_by and login_of(record.handed_in_by) in own_logins)):
         return
     what = "the login that a request came from may neither review nor override its release"

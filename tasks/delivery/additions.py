@@ -1,4 +1,4 @@
-"""Additions to a published bundle: a delivery after review with its papers, and determinations signed by experts.
+"""Additions to a published bundle: a delivery after review with its documents, and determinations signed by experts.
 
 ::
 
@@ -163,7 +163,7 @@ def stage_addition(
             got="; ".join(faults),
             fix="nothing is released; revoke this release and make a new request",
         )
-    papers = {name: stage_file(staging, files[name], content) for name, content in documents.items()}
+    staged = {name: stage_file(staging, files[name], content) for name, content in documents.items()}
     approval = Approval(
         release_id=record.release_id,
         recipient=record.recipient.id,
@@ -174,12 +174,12 @@ def stage_addition(
         valid_until=record.valid_until,
         output_sha256=record.dataset.output_sha256,
         delivery_manifest_sha256=seal_folder(delivery).sha256,
-        certificate_sha256=papers["certificate_sha256"],
-        determination_sha256=papers["determination_sha256"],
+        certificate_sha256=staged["certificate_sha256"],
+        determination_sha256=staged["determination_sha256"],
     )
     return {
         "approval_sha256": stage_file(staging, files["approval_sha256"], canonical_json(approval)),
-        **papers,
+        **staged,
         "manifest_sha256": approval.delivery_manifest_sha256,
     }
 

@@ -1,4 +1,4 @@
-"""Laying out a bundle's files, with the papers that a recipient needs to read theirs, before it is sealed."""
+"""Laying out a bundle's files, with the documents that a recipient needs to read theirs, before it is sealed."""
 
 import shutil
 from collections.abc import Mapping

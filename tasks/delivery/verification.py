@@ -18,7 +18,7 @@ from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.core.fact import Fact
 from tasks.decision.overrides import is_founded
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.redecision import is_anew
+from tasks.decision.redecision import is_redecision
 from tasks.decision.standing import standing
 from tasks.delivery.additions import (
     DATA_STEM,
@@ -316,7 +316,7 @@ class _Verification:
         before, of_inputs = record.decided_before, (record.release_id, record.of_inputs, record.recipient.id)
         events = (Event.DECIDED, Event.RELEASED, Event.REVOKED) if before else ()
         entries = (one for event in events for one in ledger.entries(event=event) if one.sequence < entry.sequence)
-        if before and not is_anew(before, *of_inputs, entries):
+        if before and not is_redecision(before, *of_inputs, entries):
             yield f"{path} was decided anew for a reason that the ledger does not record"
 
     def _later_faults(self, entries: Sequence[Entry], later: Sequence[Entry], record: DecisionRecord) -> Iterator[str]:

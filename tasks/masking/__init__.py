@@ -1,1 +1,1 @@
-"""Masking stage."""
+"""Masking of numeric columns: one module a method, listed in ``registry``."""

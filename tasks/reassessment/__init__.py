@@ -1,1 +1,1 @@
-"""Assessing earlier releases again: the same bytes under today's population, policy, prices and program."""
+"""Assessing copies again: earlier releases in the world of today, and copies in one hand beside a new one."""

@@ -36,7 +36,7 @@ class HeldCopy:
     policy: Policy
     """That it was or is decided by."""
     decoyed: bool
-    left: bool = True
+    is_released: bool = True
     """Whether it was released, so that it is judged by its own policy."""
 
 
@@ -76,7 +76,7 @@ def judged_together(
     own_figures: dict[Measure, float] = {}
     reported: set[Measure] = set()
     closed = []
-    for first in (one for one in copies if one is own or one.left):
+    for first in (one for one in copies if one is own or one.is_released):
         policy, by = today.request.policy, first.policy
         terms = {"risk_threshold": by.risk_threshold, "small_cell": by.small_cell}
         request = today.request.model_copy(update={"policy": policy.model_copy(update=terms)})

@@ -53,7 +53,7 @@ from tasks.microdata.persons import Persons, persons_of, records_of
 from tasks.microdata.tables import RowTables
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
-from tasks.redaction.scanner_recall import redacted
+from tasks.redaction.columns import redacted
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 Rows = NDArray[np.intp]

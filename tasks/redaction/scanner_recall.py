@@ -1,38 +1,18 @@
 """Recall and precision of the scanner by kind, on the labelled notes, without the values of any file's columns."""
 
-from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from tasks.assessments.text.facts import ScannerFact, TextFact
-from tasks.candidate.candidate import Redaction
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.core.wilson import CONFIDENCE, wilson
 from tasks.redaction.entities import ENTITIES
 from tasks.redaction.known import NOTHING_KNOWN
 from tasks.redaction.notes import LabelledNotes, labelled_notes
-from tasks.redaction.redact import RedactedColumn, redact, redact_texts
-from tasks.request.model import ReleaseRequest
-
-
-def redacted(
-    frame: pd.DataFrame, request: ReleaseRequest, made: Mapping[str, RedactedColumn] = MappingProxyType({})
-) -> Redaction:
-    """Redact the columns of text of a file, with the scanner measured under the same policy; errors as ``redact``.
-
-    `made` are columns that were redacted already, as workers do it.
-    """
-    rest = [name for name in request.texts if name not in made]
-    columns = {**made, **(redact(frame, request, rest) if rest else {})}
-    fact = measured_scanner(request.policy.small_cell).model_copy(
-        update={"columns": tuple(columns[name].fact for name in request.texts)}
-    )
-    return Redaction({name: columns[name].text for name in request.texts}, fact)
+from tasks.redaction.redact import redact_texts
 
 
 @cache

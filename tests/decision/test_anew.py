@@ -9,7 +9,7 @@ from tasks.decision import bodies
 from tasks.decision.earlier_facts import CopyChange, EarlierDecision
 from tasks.decision.overrides import is_founded, overridden_id
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.redecision import anew_id, change_to, is_anew
+from tasks.decision.redecision import change_to, is_redecision, redecision_id
 from tasks.ledger.entry import Entry, Event
 from tests.support import records
 
@@ -63,8 +63,13 @@ def test_a_revoked_copy_takes_a_block_its_ground_and_a_new_one_a_decision_that_w
 
 
 def test_the_name_follows_from_inputs_and_entries_alone() -> None:
-    assert anew_id(INPUTS, ["b", "a"]) == anew_id(INPUTS, ["a", "b"])
-    names = {anew_id(INPUTS, ["a"]), anew_id(INPUTS, ["b"]), anew_id(OTHER, ["a"]), overridden_id(INPUTS, ["a"])}
+    assert redecision_id(INPUTS, ["b", "a"]) == redecision_id(INPUTS, ["a", "b"])
+    names = {
+        redecision_id(INPUTS, ["a"]),
+        redecision_id(INPUTS, ["b"]),
+        redecision_id(OTHER, ["a"]),
+        overridden_id(INPUTS, ["a"]),
+    }
     assert len(names | {INPUTS}) == 5
 
 
@@ -83,7 +88,7 @@ LEDGER = (COPY, FIRST, REVOKED)
 def recorded(
     before: EarlierDecision = BEFORE, name: str = "", inputs: str = INPUTS, who: str = WHO, *entries: Entry
 ) -> bool:
-    return is_anew(before, name or anew_id(INPUTS, before.entries), inputs, who, entries or LEDGER)
+    return is_redecision(before, name or redecision_id(INPUTS, before.entries), inputs, who, entries or LEDGER)
 
 
 def test_the_ledger_records_what_is_replaced_and_why() -> None:
@@ -122,7 +127,7 @@ def test_so_is_one_of_another_name_or_order() -> None:
 
 
 def test_inputs_of_another_name_need_a_reason() -> None:
-    record = records.changed(BLOCKED, inputs_id=INPUTS, release_id=anew_id(INPUTS, BEFORE.entries))
+    record = records.changed(BLOCKED, inputs_id=INPUTS, release_id=redecision_id(INPUTS, BEFORE.entries))
     assert not is_founded(record, {}, 9)
     assert is_founded(records.changed(record, decided_before=BEFORE), {}, 9)
     assert not is_founded(records.changed(BLOCKED, decided_before=BEFORE), {}, 9)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.releases.released_copies import Departures
+from flows.releases.released_copies import ReleasedCopies
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
@@ -35,7 +35,7 @@ def test_releases_that_a_decision_names_are_of_the_same_people(tmp_path: Path) -
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         for record in (decided(FIRST), decided(SECOND, (FIRST,)), decided(OTHER)):
             leave(ledger, record)
-        departures = Departures(ledger)
+        departures = ReleasedCopies(ledger)
     first, second, other = departures.copies
     assert departures.of_the_same_people(first) == (second,)
     assert departures.of_the_same_people(second) == (first,)

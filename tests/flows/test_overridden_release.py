@@ -19,7 +19,7 @@ from flows.gate.outcome import Outcome
 from flows.people.signing import PASSPHRASE, create_key
 from flows.reassessment.run import reassess
 from flows.releases.cases import ReleaseAction
-from flows.releases.identity import check_unused, named
+from flows.releases.identity import check_unused, identify
 from flows.workspace.ledger import VARIABLE, open_ledger
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.core.people import WorkflowRole
@@ -90,9 +90,9 @@ class Case:
     def events(self, release: str) -> list[str]:
         return [entry.event.value for entry in self.entries() if entry.release_id == release]
 
-    def named(self, at: datetime = LATER) -> Any:
+    def identify(self, at: datetime = LATER) -> Any:
         with open_ledger(self.world.workspace) as ledger:
-            return named(ledger, self.blocked, load_request(self.world.request).request, at.date())
+            return identify(ledger, self.blocked, load_request(self.world.request).request, at.date())
 
     def verified(self, release: str) -> Any:
         with open_ledger(self.world.workspace) as ledger:
@@ -174,7 +174,7 @@ def test_an_override_makes_a_release_of_its_own(
     assert again.repeated
     assert again.release_id == made
     assert again.standings["broker"].state is State.RELEASED
-    assert case.named().overrides == (), "used once"
+    assert case.identify().overrides == (), "used once"
     assert_held_when_assessed_again(case, made)
 
 
@@ -192,12 +192,12 @@ def assert_held_when_assessed_again(case: Case, made: str) -> None:
 @pytest.mark.slow
 def test_a_crash_uses_an_override_once_or_not_at_all(case: Case, engine: Any) -> None:
     case.override()
-    name = case.named().release_id
+    name = case.identify().release_id
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flows.gate.publishing, "check_unused", killed)
         with pytest.raises(Killed):
             case.again(engine)
-    assert case.named().release_id == name, "nothing was decided, so nothing is used"
+    assert case.identify().release_id == name, "nothing was decided, so nothing is used"
     assert "decided" not in case.events(name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flows.gate.publishing, "publish", killed)
@@ -275,26 +275,26 @@ def test_a_blocked_release_is_not_put_before_its_reviewers(case: Case) -> None:
 def test_an_override_lapses_and_another_may_follow(case: Case, engine: Any) -> None:
     last = case.override().valid_until
     on_last_day = datetime(last.year, last.month, last.day, 23, 59, tzinfo=UTC)
-    waiting = case.named(on_last_day)
+    waiting = case.identify(on_last_day)
     assert waiting.release_id != case.blocked
     assert {one.recipient for one in waiting.overrides} == {"broker"}
     late = on_last_day + timedelta(minutes=1)
-    assert case.named(late).release_id == case.blocked
+    assert case.identify(late).release_id == case.blocked
     outcome = case.again(engine, late)
     assert outcome.repeated
     assert outcome.standings["broker"].state is State.BLOCKED
     with open_ledger(case.world.workspace) as ledger, pytest.raises(StageFailed, match="no longer in force"):
         check_unused(ledger, waiting.overrides, late)
     case.override(at=late, by=SECOND)
-    assert case.named(late).release_id not in {case.blocked, waiting.release_id}
+    assert case.identify(late).release_id not in {case.blocked, waiting.release_id}
 
 
 def test_two_officers_may_answer_for_one_gate_each(case: Case) -> None:
     first, *rest = case.closed
     case.override(gates=[first])
-    one = case.named().release_id
+    one = case.identify().release_id
     case.override(gates=rest, by=SECOND)
-    both = case.named()
+    both = case.identify()
     assert both.release_id not in {one, case.blocked}
     assert [(override.officer, sorted(override.gates)) for override in both.overrides] == [
         (OFFICER, [first]),
@@ -364,7 +364,7 @@ def test_an_override_made_while_another_is_used_holds_for_nothing_afterwards(cas
         made = case.again(engine).release_id
     assert case.events(case.blocked).count("overridden") == 2
     revoke(ReleaseAction(made, case.world.workspace, by=SECOND, reason="no longer needed", clock=lambda: LATER))
-    assert case.named().overrides == ()
+    assert case.identify().overrides == ()
     again = case.again(engine)
     assert again.repeated
     assert again.standings["broker"].state is State.REVOKED
@@ -404,7 +404,7 @@ def test_an_override_that_no_officer_made_opens_nothing(
             Event.OVERRIDDEN, release_id=case.blocked, recipient="broker", actor="x", body={**made.body, **change},
             at=LATER,
         )  # fmt: skip
-    name = case.named().release_id
+    name = case.identify().release_id
     assert name != case.blocked
     with pytest.raises(ReleasegateError) as caught:
         case.again(engine)

@@ -14,12 +14,12 @@ import flows.actions.reviewing
 from flows.library.enrolment import enrol
 from flows.people.signing import create_key
 from flows.queue.queue import Queue, QueuedRequest, RequestState
-from flows.queue.undecided import HandIn
-from flows.releases.cases import ReleaseAction, check_no_hand, note_late_hands
+from flows.queue.undecided import Submission
+from flows.releases.cases import ReleaseAction, check_not_submitter, note_late_submissions
 from flows.workspace.actor import acting_as, actor
 from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError
-from tasks.core.people import WorkflowRole, other_hands
+from tasks.core.people import WorkflowRole, other_submitters
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import check_apart
@@ -152,14 +152,14 @@ def test_who_hands_the_same_request_in_after_its_run_has_begun_neither_votes_nor
     entry = queued(action.reference)
     queue.put(entry)
     with acting_as("okafor"):
-        check_no_hand(action.workspace, record(action), "okafor", "mary.okafor", signed=False)
-    queue.put(entry.model_copy(update={"hand_ins": (HandIn(by, NOW),)}))
+        check_not_submitter(action.workspace, record(action), "okafor", "mary.okafor", signed=False)
+    queue.put(entry.model_copy(update={"hand_ins": (Submission(by, NOW),)}))
     for signed in (False, True):
         with pytest.raises(BadInput, match="submitted it again"):
-            check_no_hand(action.workspace, record(action), "okafor", "mary.okafor", signed=signed)
+            check_not_submitter(action.workspace, record(action), "okafor", "mary.okafor", signed=signed)
         rests = record(action).model_copy(update={"release_id": "f" * 64, "inputs_id": action.reference})
         with pytest.raises(BadInput, match="submitted it again"):
-            check_no_hand(action.workspace, rests, "okafor", "mary.okafor", signed=signed)
+            check_not_submitter(action.workspace, rests, "okafor", "mary.okafor", signed=signed)
     with acting_as("okafor"), pytest.raises(BadInput, match="submitted it again"):
         flows.actions.reviewing.cast_vote(action, "approve")
     with acting_as("okafor"), pytest.raises(BadInput, match="submitted it again"):
@@ -192,7 +192,7 @@ def sealed(seconded: tuple[World, str], tmp_path: Path) -> ReleaseAction:
 
 def handed_in(action: ReleaseAction, by: str) -> None:
     with open_ledger(action.workspace, clock=lambda: NOW) as ledger:
-        note_late_hands(ledger, action.reference, [HandIn(DESK, NOW), HandIn(by, NOW)], NOW)
+        note_late_submissions(ledger, action.reference, [Submission(DESK, NOW), Submission(by, NOW)], NOW)
 
 
 def verified(action: ReleaseAction) -> None:
@@ -240,7 +240,7 @@ def test_a_vote_is_void_by_the_queue_alone(sealed: ReleaseAction) -> None:
     """The service may have died between queue and ledger."""
     queue = Queue(sealed.workspace)
     queue.prepare()
-    queue.put(queued(sealed.reference, HandIn("okafor (token)", NOW)))
+    queue.put(queued(sealed.reference, Submission("okafor (token)", NOW)))
     with acting_as("brandt"):
         assert list(flows.actions.reviewing.cast_vote(sealed, "approve").standing.commitments) == [OTHER]
     assert events(sealed)[-2:] == [Event.HANDED_IN, Event.VOTED]
@@ -270,7 +270,7 @@ def test_a_vote_after_a_hand_in_that_was_written_past_the_gate_is_found(
         verified(sealed)
 
 
-def queued(name: str, *hand_ins: HandIn) -> QueuedRequest:
+def queued(name: str, *hand_ins: Submission) -> QueuedRequest:
     return QueuedRequest(
         id=name,
         state=RequestState.DECIDED,
@@ -289,9 +289,9 @@ def asked_again(action: ReleaseAction, by: str) -> ReleaseAction:
 
 
 def test_the_own_login_is_no_other_hand() -> None:
-    assert other_hands("desk (token 0a1b2c3d, made by desk)") == frozenset()
-    assert other_hands("made by ortiz") == frozenset()
-    assert other_hands("desk (token 0a1b2c3d, made by ortiz) (inbox)") == frozenset()
+    assert other_submitters("desk (token 0a1b2c3d, made by desk)") == frozenset()
+    assert other_submitters("made by ortiz") == frozenset()
+    assert other_submitters("desk (token 0a1b2c3d, made by ortiz) (inbox)") == frozenset()
 
 
 def test_the_login_that_a_request_came_from_overrides_nothing(asked: Callable[..., ReleaseAction]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Never
 
 import pytest
 
-from flows.pipeline.sequence import InProcess, take
+from flows.pipeline.sequence import InProcessRunner, take
 from tasks.core.errors import StageCrashed, StageFailed
 from tasks.core.guard import guarded
 from tasks.decision.record import Verdict
@@ -74,7 +74,7 @@ def test_a_crash_ends_the_run_undecided_and_the_same_command_succeeds_afterwards
     assert Verdict.APPROVED in {record.decision for record in world.run(engine).records}
 
 
-class Backwards(InProcess):
+class Backwards(InProcessRunner):
     """Does the last of several works second, as may happen where they are done at the same time."""
 
     def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import DataError
+from tasks.redaction.columns import redacted
 from tasks.redaction.entities import ENTITIES
 from tasks.redaction.known import NOTHING_KNOWN, known_values
 from tasks.redaction.redact import redact_texts
-from tasks.redaction.scanner_recall import redacted
 from tasks.redaction.tokens import Tokens
 from tasks.request.model import Attribute, ReleaseRequest
 from tests.support.examples import examples

@@ -19,15 +19,15 @@ from flows.queue.undecided import BoardState
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.monitoring import Metrics
-from flows.service.queue_board import QueuedRequests
+from flows.service.queue_board import QueueBoard
 from flows.service.worker import decide, write
 from flows.web.app import create_app
-from flows.web.job_process import dry_run
+from flows.web.job_process import dry_run_job
 from flows.web.ledger_pages import entry_view
 from flows.workspace.actor import acting_as
 from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, Outage, ReleasegateError, StageCrashed
-from tasks.core.people import WorkflowRole, other_hands
+from tasks.core.people import WorkflowRole, other_submitters
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Entry, Event
 from tests.service.test_worker import failing
@@ -52,8 +52,8 @@ def entry(service: Service, world: World) -> QueuedRequest:
 
 
 @pytest.fixture
-def desk(service: Service) -> QueuedRequests:
-    return QueuedRequests(service, clock=lambda: NOW)
+def desk(service: Service) -> QueueBoard:
+    return QueueBoard(service, clock=lambda: NOW)
 
 
 def ledger_of(service: Service, event: Event) -> tuple[Entry, ...]:
@@ -66,7 +66,7 @@ def failures(service: Service) -> list[dict[str, Any]]:
     return [dict(one.body) for one in ledger_of(service, Event.FAILED)]
 
 
-def test_a_waiting_request_is_shown_with_what_its_document_says(desk: QueuedRequests, entry: QueuedRequest) -> None:
+def test_a_waiting_request_is_shown_with_what_its_document_says(desk: QueueBoard, entry: QueuedRequest) -> None:
     (one,) = desk.all()
     assert (one.id, one.state, one.handed_in_by) == (entry.id, BoardState.QUEUED, "ruiz (token)")
     first = one.recipients[0]
@@ -75,7 +75,7 @@ def test_a_waiting_request_is_shown_with_what_its_document_says(desk: QueuedRequ
     assert one.requester
 
 
-def test_a_request_is_cancelled_while_it_waits(service: Service, desk: QueuedRequests, entry: QueuedRequest) -> None:
+def test_a_request_is_cancelled_while_it_waits(service: Service, desk: QueueBoard, entry: QueuedRequest) -> None:
     assert desk.cancel(entry.id, "Ana Ruiz (ruiz)", f" {REASON} ") is BoardState.CANCELLED
     (one,) = desk.all()
     assert (one.state, one.is_under_way) == (BoardState.CANCELLED, False)
@@ -87,7 +87,7 @@ def test_a_request_is_cancelled_while_it_waits(service: Service, desk: QueuedReq
     assert len(failures(service)) == 1
 
 
-def test_a_cancelled_request_is_not_decided(service: Service, desk: QueuedRequests, entry: QueuedRequest) -> None:
+def test_a_cancelled_request_is_not_decided(service: Service, desk: QueueBoard, entry: QueuedRequest) -> None:
     """A run that has read the entry before it was cancelled writes nothing over it."""
     desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
     after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
@@ -97,7 +97,7 @@ def test_a_cancelled_request_is_not_decided(service: Service, desk: QueuedReques
     assert kept.state is RequestState.CANCELLED
 
 
-def test_a_reason_is_needed(desk: QueuedRequests, entry: QueuedRequest) -> None:
+def test_a_reason_is_needed(desk: QueueBoard, entry: QueuedRequest) -> None:
     for reason in ("", " ", "x" * 2001, "a\x00b"):
         with pytest.raises(BadInput, match="reason"):
             desk.cancel(entry.id, "Ana Ruiz (ruiz)", reason)
@@ -106,7 +106,7 @@ def test_a_reason_is_needed(desk: QueuedRequests, entry: QueuedRequest) -> None:
 
 @pytest.mark.slow
 def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest
+    service: Service, desk: QueueBoard, entry: QueuedRequest
 ) -> None:
     """The run is stopped after its first stage; a request that is submitted again is decided."""
     seen: list[Any] = []
@@ -141,9 +141,9 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
 
 
 def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest
+    service: Service, desk: QueueBoard, entry: QueuedRequest
 ) -> None:
-    service.queue.notes(entry.id).wish("A. Lead (lead)", REASON)
+    service.queue.notes(entry.id).request_cancellation("A. Lead (lead)", REASON)
     after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
     assert after.state is RequestState.CANCELLED
     assert desk.all()[0].state is BoardState.CANCELLED
@@ -156,19 +156,19 @@ def test_a_wish_to_cancel_is_kept_until_the_end_is_written(
     def killed(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    service.queue.notes(entry.id).request_cancellation("Ana Ruiz (ruiz)", REASON)
     with monkeypatch.context() as patch:
         patch.setattr("flows.service.worker.write", killed)
         with pytest.raises(KeyboardInterrupt):
             decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
-    assert service.queue.notes(entry.id).wished() is not None
+    assert service.queue.notes(entry.id).cancellation() is not None
     after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
     assert after.state is RequestState.CANCELLED
-    assert service.queue.notes(entry.id).wished() is None
+    assert service.queue.notes(entry.id).cancellation() is None
 
 
 def test_a_wish_that_comes_as_an_attempt_ends_holds_for_the_next(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest, monkeypatch: pytest.MonkeyPatch
+    service: Service, desk: QueueBoard, entry: QueuedRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def late(*given: Any) -> Any:
         desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
@@ -184,10 +184,10 @@ def test_a_wish_that_comes_as_an_attempt_ends_holds_for_the_next(
 
 @pytest.mark.parametrize("is_running", [True, False])
 def test_a_decision_outlives_the_wish_to_cancel_it(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest, is_running: bool
+    service: Service, desk: QueueBoard, entry: QueuedRequest, is_running: bool
 ) -> None:
     """An error behind the commit is tried again, however the request was to be cancelled before it."""
-    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    service.queue.notes(entry.id).request_cancellation("Ana Ruiz (ruiz)", REASON)
     with open_ledger(service.workspace) as ledger:
         ledger.append(
             Event.DECIDED,
@@ -199,7 +199,7 @@ def test_a_decision_outlives_the_wish_to_cancel_it(
         )
 
     def behind(home: Path, results: Path) -> Any:
-        service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+        service.queue.notes(entry.id).request_cancellation("Ana Ruiz (ruiz)", REASON)
         return failing(StageCrashed("a stage ran out of memory"))(home, results)
 
     with service.queue.claimed(entry.id) if is_running else nullcontext():
@@ -211,28 +211,28 @@ def test_a_decision_outlives_the_wish_to_cancel_it(
 
 
 def test_a_wish_that_was_left_does_not_cancel_the_next_submission(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest
+    service: Service, desk: QueueBoard, entry: QueuedRequest
 ) -> None:
     desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
-    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    service.queue.notes(entry.id).request_cancellation("Ana Ruiz (ruiz)", REASON)
     assert desk.retry(entry.id, "Ana Ruiz (ruiz)") == entry.id
-    assert service.queue.notes(entry.id).wished() is None
+    assert service.queue.notes(entry.id).cancellation() is None
 
 
 def test_an_outage_is_waited_for_whoever_wants_the_request_cancelled(service: Service, entry: QueuedRequest) -> None:
     out = Outage("the ledger does not answer", server="the ledger's database")
 
     def engine(home: Path, results: Path) -> Any:
-        service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+        service.queue.notes(entry.id).request_cancellation("Ana Ruiz (ruiz)", REASON)
         return failing(out)(home, results)
 
     after = decide(service, entry, engine, clock=lambda: NOW)
     assert (after.state, after.waits_for) == (RequestState.ACCEPTED, "the ledger's database")
-    assert service.queue.notes(entry.id).wished() is not None
+    assert service.queue.notes(entry.id).cancellation() is not None
 
 
 def test_the_pause_before_another_attempt_ends_at_once(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest
+    service: Service, desk: QueueBoard, entry: QueuedRequest
 ) -> None:
     waiting = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
     assert waiting.not_before is not None
@@ -244,7 +244,7 @@ def test_the_pause_before_another_attempt_ends_at_once(
 
 
 def test_another_login_that_submits_a_request_again_is_noted(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest
+    service: Service, desk: QueueBoard, entry: QueuedRequest
 ) -> None:
     """The person who handed it in may submit it again without a trace, anybody else only with one."""
     handed_in = []
@@ -267,7 +267,7 @@ def test_another_login_that_submits_a_request_again_is_noted(
         second,
         "ruiz (token, submitted again by officer, submitted again by lead)",
     ]
-    assert other_hands(handed_in[-1]) == {"officer", "lead"}
+    assert other_submitters(handed_in[-1]) == {"officer", "lead"}
     with open_ledger(service.workspace) as ledger:
         assert [one.actor for one in ledger.entries(event=Event.FAILED)] == [
             "ruiz (reviewer's page)", "officer (reviewer's page)", "officer (reviewer's page)",
@@ -275,7 +275,7 @@ def test_another_login_that_submits_a_request_again_is_noted(
         ]  # fmt: skip
 
 
-def test_a_refused_document_is_not_kept_and_not_submitted_again(service: Service, desk: QueuedRequests) -> None:
+def test_a_refused_document_is_not_kept_and_not_submitted_again(service: Service, desk: QueueBoard) -> None:
     receive(service, Arrival(b"title: nothing else\n", "http", "half a request"), clock=lambda: NOW)
     (one,) = desk.all()
     assert (one.state, one.title, one.document) == (BoardState.REFUSED, "half a request", None)
@@ -284,7 +284,7 @@ def test_a_refused_document_is_not_kept_and_not_submitted_again(service: Service
 
 
 def test_a_request_refused_for_its_files_is_shown_by_its_title(
-    service: Service, desk: QueuedRequests, world: World
+    service: Service, desk: QueueBoard, world: World
 ) -> None:
     (world.folder / "data.csv").unlink()
     receive(service, Arrival(world.request.read_bytes(), "http", "request", (world.folder,)), clock=lambda: NOW)
@@ -305,7 +305,7 @@ def app(pages: Pages, world: World) -> Any:
     service = service_of(pages.workspace.root, (world.folder,))
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,), handed_in_by="ruiz (token)")
     receive(service, arrival, clock=pages.time)
-    queue = QueuedRequests(service, clock=pages.time)
+    queue = QueueBoard(service, clock=pages.time)
     return create_app(pages.workspace.root, clock=pages.time, queue=queue)
 
 
@@ -513,7 +513,7 @@ def test_a_dry_run_has_the_terms_and_people_that_the_gate_has(
         "handed_in_by": handed_in_by,
     }
     with pytest.raises(BadInput, match=refused):
-        dry_run(given, lambda _: None)
+        dry_run_job(given, lambda _: None)
 
 
 @pytest.mark.slow
@@ -556,7 +556,7 @@ def test_explanation_and_reassessment_on_the_page_are_those_of_the_commands(
     assert person is not None
     Accounts(world.workspace).add("steward", person, [Duty.REQUESTER], PASSWORD)
     service = service_of(world.workspace.root, (world.folder,))
-    queue = QueuedRequests(service)
+    queue = QueueBoard(service)
     visitor = visiting(create_app(world.workspace.root, clock=lambda: NOW, queue=queue), "steward")
     place = f"/releases/{made.release_id}/{record.recipient.id}"
     for action, expected in (

@@ -18,7 +18,7 @@ from flows.service.intake import Arrival, Received, check_inputs, receive, recor
 from flows.workspace.folders import open_workspace
 from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, WorkspaceError
-from tasks.core.people import WorkflowRole, other_hands
+from tasks.core.people import WorkflowRole, other_submitters
 from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Event
 from tasks.request.inputs import read_inputs
@@ -89,12 +89,12 @@ def test_the_same_request_by_others_names_all_who_hand_it_in(world: World) -> No
         assert again.folded
         assert again.entry.token == first.entry.token
     (entry,) = Queue(world.workspace).open_entries()
-    assert [(one.by, one.at) for one in entry.hands] == [
+    assert [(one.by, one.at) for one in entry.submissions] == [
         ("ruiz (token)", NOW),
         ("berg (token 12ab34cd, made by lead)", later),
     ]
     assert entry.actor == "ruiz (token, submitted again by berg, submitted again by lead)"
-    assert other_hands(entry.actor) == {"berg", "lead"}
+    assert other_submitters(entry.actor) == {"berg", "lead"}
 
 
 def test_requests_taken_in_at_once_are_one(world: World) -> None:

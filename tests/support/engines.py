@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from flows.pipeline.run import Take
-from flows.pipeline.sequence import InProcess, take
+from flows.pipeline.sequence import InProcessRunner, take
 
 
 @dataclass(frozen=True)
@@ -23,4 +23,4 @@ class SharedEngine:
 
 def in_process(home: Path) -> SharedEngine:
     """Without Prefect; the folder stays empty."""
-    return SharedEngine(home, partial(take, runner=InProcess()))
+    return SharedEngine(home, partial(take, runner=InProcessRunner()))

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 import flows.people.accounts
 from flows.service.config import service_of
 from flows.service.intake import Arrival, receive
-from flows.service.queue_board import QueuedRequests
+from flows.service.queue_board import QueueBoard
 from flows.web.app import create_app
 from flows.workspace.ledger import open_ledger
 from tasks.core.canonical import canonical_json
@@ -55,7 +55,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         }
         with open_ledger(pages.workspace) as ledger:
             ledger.append(Event.REASSESSED, release_id=EARLIER, recipient="university", actor="gate", body=body, at=NOW)
-        queue = QueuedRequests(service, clock=pages.time)
+        queue = QueueBoard(service, clock=pages.time)
         with served(create_app(pages.workspace.root, clock=pages.time, queue=queue)) as found:
             yield found
 

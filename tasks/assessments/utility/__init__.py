@@ -1,1 +1,1 @@
-"""Utility of a release."""
+"""Utility: information that generalization and masking lose, and what analyses of both files find."""

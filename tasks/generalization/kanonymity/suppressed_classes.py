@@ -1,4 +1,4 @@
-"""Suppressed classes of a node."""
+"""Classes that a lattice node must suppress."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
