@@ -86,8 +86,8 @@ def _approval(view: RecordView, approved: datetime) -> Iterator[Block]:
     yield (
         "This certifies that the file described below has been de-identified and examined under the releasing "
         "organization's policy, that its release to the recipient named here was approved on "
-        f"{numbers.minute(approved)}, and that it is released for the purpose and on the conditions stated. It is no "
-        "permission to use the file otherwise, or to pass it on."
+        f"{numbers.minute(approved)}, and that it is released for the purpose and on the conditions stated. It does "
+        "not permit any other use of the file, or passing it on."
     )
     if answering:
         yield (
@@ -190,8 +190,8 @@ def _check(view: RecordView) -> Iterator[Block]:
         yield "Compute the SHA-256 of the delivered file and compare it with the one above, digit by digit:"
         yield Paragraph(f"sha256sum {delivery.file if delivery else 'FILE'}", "code")
     yield text(
-        "The hashes of the files delivered beside it are in `manifest.json`. Whether this certificate is genuine and "
-        "still in force, the releasing organization confirms from its ledger under the release id. A file whose hash "
+        "The hashes of the files delivered beside it are in `manifest.json`. The releasing organization can confirm "
+        "from its ledger, by the release id, whether this certificate is genuine and still in force. A file whose hash "
         "differs is not the one certified: do not use it, and report it."
     )
     yield Signatures(

@@ -71,8 +71,8 @@ def _people_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]
     for one in repeated_people(frame, request):
         yield (
             f"can a person have several rows? {one.column} has {one.values:,} values in {one.records:,} records, and "
-            "those that share one share their quasi-identifiers: if so, name it under dataset.person, or groups of "
-            "rows are taken for groups of people"
+            "records with the same value have the same quasi-identifiers: if so, name it under dataset.person, or "
+            "groups of rows count as groups of people"
         )
 
 
@@ -85,13 +85,13 @@ def _numeral_notes(prepared: Prepared) -> Iterator[str]:
 
 
 _READINGS = {
-    (Role.QUASI, MissingReading.OWN_GROUP): "others may know whose records lack a value, so that these hide among each "
-    "other, and among all records only where the attribute is generalized to the top",
-    (Role.QUASI, MissingReading.ANY_VALUE): "such a record may be of anybody with its other values, as long as nobody "
-    "outside knows whose records lack one",
-    (Role.SENSITIVE, MissingReading.OWN_GROUP): "a missing value is one more value of a class",
+    (Role.QUASI, MissingReading.OWN_GROUP): "others may know whose records lack a value, so these records hide only "
+    "among each other, or among all records where the attribute is generalized to the top",
+    (Role.QUASI, MissingReading.ANY_VALUE): "such a record may belong to anybody with its other values, provided "
+    "that nobody outside knows whose records lack one",
+    (Role.SENSITIVE, MissingReading.OWN_GROUP): "a missing value counts as a value of its own",
     (Role.SENSITIVE, MissingReading.ANY_VALUE): "a missing value adds no diversity to a class, and what the class "
-    "discloses is disclosed of its person too",
+    "discloses counts as disclosed about that person too",
 }
 
 
@@ -115,8 +115,8 @@ def _misfit_notes(prepared: Prepared, lacks: Collection[str]) -> Iterator[str]:
         if column in lacks:
             continue
         yield (
-            f"{column} has another distribution than in the population: at least {share:.0%} of the records would need "
-            "another value"
+            f"{column} is distributed differently in the population: at least {share:.0%} of the records would need "
+            "a different value"
         )
 
 
@@ -184,8 +184,8 @@ def _crowd_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
 
     for one in crowded_copies(request, prepared):
         yield (
-            f"the least class of a copy ({', '.join(one.recipients)}) links to about {one.people:,} people; of cells "
-            f"with as many one in {round(1 / max(one.empty, 1e-9)):,} holds no record, as a decoy's must: decoys in "
-            "such copies, and in finer ones beside them, are likely to be too few, or detected. “assess decoys” "
-            "measures it; allow smaller classes, or release to these recipients apart"
+            f"the smallest class of a copy ({', '.join(one.recipients)}) links to about {one.people:,} people. A "
+            f"decoy needs a cell without records, and only one in {round(1 / max(one.empty, 1e-9)):,} cells of that "
+            "size has none: decoys in such copies, and in finer ones beside them, are likely to be too few, or "
+            "detected. “assess decoys” measures this; allow smaller classes, or release to these recipients separately"
         )

@@ -38,7 +38,7 @@ def add(
     """Make an account of the reviewer's page.
 
     The password (15 characters or more) is read from a prompt, or as one line from standard input; it is never an
-    argument. Reviewers vote where a policy names them, officers revoke, see audits and see to accounts and tokens,
+    argument. Reviewers vote where a policy names them, officers revoke, read audits and manage accounts and tokens,
     requesters see their own requests, a regulator sees everything and changes nothing.
     """
     place = open_workspace(workspace)
@@ -61,7 +61,7 @@ def password(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPAC
 def reset(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> int:
     """Remove the second factor of an account whose holder has lost the device. Its sessions end.
 
-    Check who is asking: from then on the password alone signs in, until they set up another device.
+    Check who is asking: from then on the password alone is enough, until they set up another device.
     """
     return _report("reset", Accounts(Workspace(workspace.resolve())).remove_second_factor(login))
 

@@ -14,7 +14,7 @@ LETTERS: Mapping[str, tuple[Role, str]] = {
     "q": (Role.QUASI, "others may know it: leaves in groups, not kept secret"),
     "n": (Role.QUASI, "the same, but the study needs its detail most"),
     "s": (Role.SENSITIVE, "secret, nobody outside knows it: leaves as it is"),
-    "k": (Role.SENSITIVE, "secret that some outside may know, as family: numbers leave as means"),
+    "k": (Role.SENSITIVE, "secret that some outsiders may know, such as family: numbers leave as means"),
     "i": (Role.INSENSITIVE, "harmless, nobody outside knows it: leaves as it is"),
     "w": (Role.WITHHELD, "does not leave; d if it names a person"),
     "d": (Role.DIRECT, ""),

@@ -128,7 +128,7 @@ def person(
         list[PersonRole] | None, typer.Option(help="Role; may be repeated; a regulator needs none.", show_default=False)
     ] = None,
     title: Annotated[str, typer.Option(help="Title or qualification.")] = "",
-    login: Annotated[list[str] | None, typer.Option(help="Login of theirs; may be repeated.")] = None,
+    login: Annotated[list[str] | None, typer.Option(help="Login of the person; may be repeated.")] = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
 ) -> int:
     """Enrol a person; an enrolled one of the same id gets the new name, title, roles and logins."""

@@ -65,11 +65,11 @@ def init(
 
     In a terminal it asks for what only people can know. With --yes or --json, or without a terminal, this is left
     blank.
-    The form of the files (encoding, delimiter, decimal mark, dates) is told by their bytes and stated in the draft;
-    --form settles what they leave open. Writes request.yaml and the hierarchies it names. Of a folder, all tables come
-    into one request: the column of the person and the keys are found by their values, and tables of OMOP CDM 5.4 by
-    their names. The draft is not valid until people have filled in what only they can know; `releasegate check` says
-    what is missing.
+    The form of the files (encoding, delimiter, decimal mark, dates) is detected from their bytes and stated in the
+    draft; --form settles what they leave open. Writes request.yaml and the hierarchies it names. Of a folder, all
+    tables come into one request: the column of the person and the keys are found by their values, and tables of OMOP
+    CDM 5.4 by their names. The draft is not valid until people have filled in what only they can know; `releasegate
+    check` says what is missing.
     """
     folder = output or (data if data.is_dir() else data.parent)
     files = data_files(data, population)

@@ -197,7 +197,7 @@ class Dialogue:
         known = self.asking.confirmed(
             "can others know that a person is in the file (a survey of 4,000 of 230,000 women: nobody knows who was "
             "asked: no; a register of all claims: yes)",
-            "As a neighbour knows of a patient. They look among the records of the file alone: a risk of its own.",
+            "A neighbour may know of a patient. They search only the records of the file, which is a separate risk.",
             default=True,
         )
         return self if known else replace(self, answers={**self.answers, _PRESENCE: "unknown"})
@@ -228,9 +228,9 @@ class Dialogue:
             "changes, such as 4-6,9=s 12=w; Enter: none"
             if quasi
             else "columns in groups (a request needs one), such as 3,5=q",
-            "Columns in groups are quasi-identifiers, known to neighbours and registers. Whether somebody outside "
-            "knows what leaves as it is, is your statement: the gate rests on it. In the request, “level: 1” of a "
-            "column in groups keeps its values in, whatever the method.",
+            "Columns in groups are quasi-identifiers, known to neighbours and registers. You state whether anybody "
+            "outside knows the values that leave as they are; the gate relies on it. In the request, “level: 1” on a "
+            "column in groups keeps its exact values from leaving, whatever the method.",
             wrong=lambda line: read_changes(line, held)[1],
             more=[*why, *shown_levels(levels, SMALL_CELL, of_people=people)],
         )
@@ -273,8 +273,8 @@ class Dialogue:
         given = self.asking.text(
             f"reason why {name} may leave all the same (gates still judge what it reveals); who decides that{groups}; "
             "Enter: it does not leave",
-            "The gate withholds what tells of people, unless somebody states why it may leave. Where it reveals what "
-            "was generalized, groups count as smaller even so.",
+            "A column that reveals people is withheld unless somebody states why it may leave. If it reveals what "
+            "was generalized, groups still count as smaller.",
             wrong=lambda text: "" if groups and text == _GROUPED else line.problem(text),
         )
         if given == LEFT:
@@ -311,9 +311,9 @@ class Dialogue:
             given = self.asking.text(
                 f"probability that somebody outside knows {', '.join(people)} of a person, such as 0.2{each}: the "
                 "share of people of whom some outsider (neighbour, colleague, another file) knows it; Enter: no "
-                "figure; either way records that it sets apart from all others can block",
-                "Who knows it can find the person and learn the rest. Expected disclosure weighs that by the figure, "
-                "by 0.1 without one; singling out takes it for known in any case. At 1 it is a secret no longer.",
+                "figure; either way, records that it makes unique can block",
+                "Whoever knows it can find the person and learn the rest. Expected disclosure uses your figure, or "
+                "0.1; singling out always counts it as known. At 1 it is no longer a secret.",
                 wrong=lambda text: read(text)[1],
             )
             known |= {} if given == LEFT else read(given)[0]

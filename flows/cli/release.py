@@ -30,7 +30,7 @@ def release(
 ) -> int:
     """Run the gate on a request: decide for every recipient and write the bundle.
 
-    Its policy and its population must be enrolled in the workspace. Run again, it shows the present state of the
+    Its policy and its population must be enrolled in the workspace. Run again, it shows the current state of the
     release. Exit code 0 if every recipient is approved, 3 if one is blocked, revoked or superseded or its decision has
     lapsed, 4 if one awaits review and none of these is the case. A dry run ends with the code that a release would.
     """

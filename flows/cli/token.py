@@ -19,7 +19,7 @@ token = typer.Typer(no_args_is_help=True, help="Tokens with which people and sys
 @guarded("token")
 def create(
     person: Annotated[str, typer.Argument(help="Id or name of the enrolled requester.", show_default=False)],
-    login: Annotated[str, typer.Option(help="Login of theirs, in whose name requests come in.", show_default=False)],
+    login: Annotated[str, typer.Option(help="Login under which requests come in.", show_default=False)],
     purpose: Annotated[str, typer.Option(help="Purpose, such as the system that uses it.", show_default=False)],
     days: Annotated[int, typer.Option(help="Days until it ends.", min=1, max=LONGEST_DAYS)] = USUAL_DAYS,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,

@@ -130,7 +130,7 @@ class Workers:
                 "the process of a stage ended before the stage did",
                 where=stage.name,
                 expected="the stage to finish",
-                got="a process that was ended from outside, as a system does that is out of memory",
+                got="a process ended from outside, as the system does when memory runs out",
                 fix="nothing was decided or released; run it again, on a larger machine if memory was short",
             ) from None
 

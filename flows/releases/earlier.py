@@ -70,7 +70,7 @@ def decoys_to_continue(
         )
     if found.exposing:
         raise RequestError(
-            "copies of the same people are out that would give decoys away",
+            "earlier copies of the same people would give the decoys away",
             where=where,
             expected="a first release of these people, or one that continues it",
             got=f"{len(found.exposing)} earlier ({_short(found.exposing)})"
@@ -116,7 +116,7 @@ def check_still_apart(workspace: Workspace, ledger: Ledger, record: DecisionReco
     if others:
         last = [*found.siblings, *found.decoyed][-1:]
         raise StageFailed(
-            "copies have left meanwhile that would give decoys away together with this one",
+            "copies delivered in the meantime would, with this one, give decoys away",
             where=f"release {_short([release_id])}",
             expected="no other release of these people, or of a version after the one that is continued",
             got=f"release {_short(others[-1:])}",

@@ -185,7 +185,7 @@ def check_hand(ledger: Ledger, record: DecisionRecord, request: ReleaseRequest) 
     if further:
         asked = ledger.entries(release_id=record.release_id, event=Event.REQUESTED)[-1]
         raise HandChanged(
-            "another copy has left meanwhile to the same hand",
+            "another copy was delivered to the same hand in the meantime",
             where=f"release {record.release_id[:12]} to {record.recipient.id}",
             expected="the earlier copies that it was judged with, and no other",
             got=f"release {further[0].release_id[:12]} to {further[0].recipient} as well",

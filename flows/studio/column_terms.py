@@ -11,7 +11,7 @@ from tasks.request.document import Location
 from tasks.request.model import NUMERIC, MaskingName, Role
 
 _EXCUSE = (
-    FormTerm(("excused", "by"), "Accepted by", "Who lets the column leave although it tells of people."),
+    FormTerm(("excused", "by"), "Accepted by", "Who accepts its release although it reveals people."),
     FormTerm(("excused", "because"), "Reason", "For the reviewers to judge."),
 )
 _WEIGHT = FormTerm(

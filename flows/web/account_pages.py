@@ -109,7 +109,7 @@ def confirm(visitor: Visitor, form: SubmittedForm) -> None:
         return
     checked = partial(visitor.site.accounts.check, account.login, password[: LONGEST_PASSWORD + 1])
     if _counted(visitor, checked) is None:
-        raise BadInput("the password is wrong", expected="your present password", got="another")
+        raise BadInput("the password is wrong", expected="your current password", got="another")
 
 
 def confirmed(

@@ -323,7 +323,7 @@ def cancel(form: PostedForm, shown: CurrentRequest) -> Response:
         state = desk.cancel(shown.found.id, by, form.text("reason").replace("\r\n", "\n"))
         ended = state is BoardState.CANCELLED
         shown.visitor.session.notice = (
-            "The request is cancelled." if ended else "The run ends before its next stage; nothing is decided then."
+            "The request is cancelled." if ended else "The run ends before its next stage, and nothing will be decided."
         )
         return f"/releases/queue/{shown.found.id}"
 

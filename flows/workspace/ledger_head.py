@@ -78,6 +78,6 @@ class NotedHead:
             expected=expected,
             got=got,
             fix="Stop releasing and find out who put it there. If it was restored from a backup on purpose: "
-            'releasegate verify ledger --accept-restored "why". What was recorded since the backup, revocations too, '
-            "is to be recorded again.",
+            'releasegate verify ledger --accept-restored "why". Then record again what happened since the backup, '
+            "including revocations.",
         )

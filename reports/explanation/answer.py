@@ -255,7 +255,7 @@ def _keeping(one: Explained) -> Iterator[Block]:
     """Changes with which a release that passed would keep more, each as it is typed into the request."""
     record, found = one.record, one.explanation.keeping
     if not found:
-        yield Paragraph("No change of the design that was tried keeps more and passes every gate.")
+        yield Paragraph("None of the design changes tried keeps more and passes every gate.")
         return
     of_copy = [way for way in found if not way.of][:_MOST_CHANGES]
     yield from table(
@@ -296,7 +296,7 @@ def _limits(one: Explained) -> Iterator[Block]:
             else ""
         )
     else:
-        yield Paragraph("No single term of the request was found with which it would be blocked.")
+        yield Paragraph("No change of a single term was found that would block it.")
     blocked = [switch.method.value for switch in one.explanation.switches if is_reversed(one.explanation, switch)]
     yield from noted(f"Methods with which it would be blocked: {', '.join(blocked)}." if blocked else "")
 

@@ -81,15 +81,15 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "columns": (
         "Released columns",
         ("released columns",),
-        "nobody looked whether other columns tell the quasi-identifiers",
+        "whether other columns reveal the quasi-identifiers was not checked",
     ),
-    "events": ("Rows of people", ("rows of people",), "what the rows of a person tell was not counted"),
+    "events": ("Rows of people", ("rows of people",), "what the rows of a person reveal was not counted"),
     "dates": (
         "Shifted and relative dates",
         (STAGE,),
-        "whom known dates find was not counted",
+        "how many people known dates identify was not counted",
     ),
-    "text": ("Text", ("text",), "what released text tells of people was not measured"),
+    "text": ("Text", ("text",), "what released text reveals about people was not measured"),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
     "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
 }
@@ -145,8 +145,8 @@ def tested(record: DecisionRecord) -> str:
         "counted people instead of rows, and what classes disclose of these rows"
         if record.further.get("events")
         else None,
-        "counted whom known dates find among those that leave" if record.further.get("dates") else None,
-        "judged what every released column tells of those that others may know (quasi-identifiers)"
+        "counted the people whom known dates identify" if record.further.get("dates") else None,
+        "judged what every released column reveals about those that others may know (quasi-identifiers)"
         if found["columns"]
         else None,
         "replaced identifiers in text, and measured how well they are found"

@@ -162,7 +162,7 @@ def _nothing_sensitive(view: RecordView) -> str | None:
     """Sentence where no column that leaves is declared sensitive; None where one is."""
     if any(one.released for one in view.fields(Role.SENSITIVE)):
         return None
-    return "No column that leaves is declared sensitive, so that no gate tests what the copy tells of a person."
+    return "No column that leaves is declared sensitive, so no gate tests what the copy reveals about a person."
 
 
 def _repeated(view: RecordView) -> str | None:

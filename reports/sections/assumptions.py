@@ -82,18 +82,18 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
 
 
 _MISSING = {
-    MissingReading.OWN_GROUP: "Others may know whose records lack a value of {}: such a record hides among those that "
-    "lack it too, and whoever has all values is not one of them. Groups are counted so that none is larger than for "
-    "somebody who knows this",
-    MissingReading.ANY_VALUE: "Nobody outside knows whose records lack a value of {}: such a record may be of anybody "
-    "with its other values, but for the people behind other records. Where somebody knows it, the risk of these "
-    "records is higher than stated",
+    MissingReading.OWN_GROUP: "Others may know whose records lack a value of {}: such a record hides only among "
+    "others that lack it, and people with all values are not among them. No group is counted larger than it is "
+    "for somebody who knows this",
+    MissingReading.ANY_VALUE: "Nobody outside knows whose records lack a value of {}: such a record may belong to "
+    "anybody with its other values, except the people behind other records. Where somebody knows it, the risk of "
+    "these records is higher than stated",
 }
 _MISSING_SENSITIVE = {
     MissingReading.OWN_GROUP: "A missing value of {} is a value of its own: it adds to the diversity of a class, and "
     "nothing is disclosed of its person",
     MissingReading.ANY_VALUE: "A missing value of {} may be any value: it adds no diversity to a class, and what the "
-    "class discloses is told of its person too",
+    "class discloses counts as disclosed about its person too",
 }
 
 
@@ -116,10 +116,10 @@ def _of_missing(view: RecordView) -> Iterator[Assumption]:
 def _known_dates(fact: DatesFact) -> str:
     return said(
         f"Somebody who looks for a person knows {plural(fact.known, 'true date', 'true dates')} of the person at most "
-        f"({', '.join((*fact.shifted, *fact.relative))}), whichever find the person best, and not by how many days "
-        "they are shifted; the figure for all dates shows how much more finds whoever knows more.",
+        f"({', '.join((*fact.shifted, *fact.relative))}), those that identify the person best, but not by how many "
+        "days they are shifted. The figure for all dates shows how much more somebody finds who knows more.",
         "Only whoever has the workspace key and the name of a person can tell the shift. A recipient gets the same one "
-        "in each release. Recipients who lay copies with different shifts side by side narrow the true dates down; the "
+        "in each release. Recipients who compare copies with different shifts can narrow down the true dates; the "
         "agreements must forbid it."
         if fact.shifted
         else None,
@@ -135,9 +135,9 @@ def _text(view: RecordView) -> str:
             "text of this file is taken to be like them."
         )
     return (
-        f"The text of {view.names(Role.TEXT)} is redacted by a scanner.{measured} It seeks neither towns and employers "
-        "that many texts name, nor what is said in other words, such as sex by a pronoun, a rare event or a kinship. "
-        "No figure of risk counts what a text tells of a person, and whoever knows a passage finds its record."
+        f"The text of {view.names(Role.TEXT)} is redacted by a scanner.{measured} It does not seek towns and "
+        "employers that many texts name, or indirect hints, such as sex by a pronoun, a rare event or a kinship. No "
+        "risk figure covers what text reveals about a person, and anybody who knows a passage finds its record."
     )
 
 
@@ -172,7 +172,7 @@ def _unfit(population: PopulationFact) -> str:
     if not population.misfits:
         return ""
     columns = listed(f"values of {one.column}" for one in population.misfits)
-    return f" The file's {columns} are distributed otherwise than the table's."
+    return f" The file's {columns} are distributed differently from the table's."
 
 
 def _these(names: list[str], columns: list[str]) -> str:
@@ -249,7 +249,7 @@ def _of_sequential(view: RecordView) -> Iterator[Assumption]:
         "Aim of the sequential adversary",
         "The sequential adversary seeks the greatest expected gain net of costs and penalties, stops where going on "
         "does not pay, and has no other aim. An intruder who wants to find a certain person whatever it costs, or to "
-        "show that it can be done, is outside this assumption: for them the prosecutor and the journalist count.",
+        "show that it can be done, is outside this assumption: for them, see the prosecutor's and journalist's risks.",
     )
     yield (
         "External data and prior",
@@ -274,7 +274,7 @@ def _of_sequential(view: RecordView) -> Iterator[Assumption]:
     yield (
         "Patience and certainty",
         (
-            "The recipient is taken to have endless patience: what an attempt brings later is worth as much as now. A "
+            "The recipient is assumed to have unlimited patience: a later gain is worth as much as one now. A "
             if profile.discount == 1
             else f"A unit is worth {numbers.risk(profile.discount)} one step later ({_origin(fact, 'discount')}); a "
             "more patient recipient attacks larger groups. A "
@@ -305,7 +305,7 @@ def _of_scores(view: RecordView) -> Iterator[Assumption]:
         yield (
             "Probabilities and weights as declared",
             "How likely an attribute is known and how sensitive it is are judgements of the requester, not "
-            "measurements. Only scores under the same ones compare.",
+            "measurements. Compare only scores under the same ones.",
         )
     if linkage:
         yield (
@@ -404,15 +404,15 @@ def _of_earlier(record: DecisionRecord) -> str:
         if fact and fact.figures
         else None,
         f"The request names {plural(named, 'earlier release')} to this recipient." if named else None,
-        "A person is known by the record id alone: one who has another id elsewhere is not noticed, nor is a copy that "
-        "this workspace did not release.",
+        "People are matched by record id alone: a person with another id elsewhere is missed, as is a copy that this "
+        "workspace did not release.",
     )
 
 
 def _of_changes(fact: EarlierFact) -> str | None:
     if not fact.few_changed:
         return None
-    text = f"Fewer than {fact.least_class} people, but some, are in this copy or an earlier one and not in both"
+    text = f"A few people, fewer than {fact.least_class}, are in this copy or an earlier one but not in both"
     given = f": “{fact.reason.because}”" if fact.reason else ""
     return f"{text}; the request gives {f'this reason{given}' if given else 'no reason'}."
 

@@ -59,13 +59,14 @@ def dates(view: FileView, fact: DatesFact) -> Iterator[Block]:
 def _calendar(offset: OffsetFact) -> Iterator[Block]:
     before = min(1.0, -(-offset.offsets // 7) / offset.offsets)
     yield (
-        "The calendar tells of the shift: where dates fall on some days of the week more than on others, a shift that "
-        "is no multiple of 7 moves that pattern. Every possible shift of a person is weighed by Bayes' rule, by how "
-        "many dates each column has on the days to which it leads back: on this day of the week; or, with the whole "
-        f"calendar, also on closed days ({numbers.integer(offset.closed_days)}) and within the period of the data."
+        "The calendar reveals something about the shift: where dates fall on some days of the week more than on "
+        "others, a shift that is no multiple of 7 moves that pattern. Every possible shift of a person is weighed by "
+        "Bayes' rule, by how many dates each column has on the days to which it leads back: on this day of the week; "
+        f"or, with the whole calendar, also on closed days ({numbers.integer(offset.closed_days)}) and within the "
+        "period of the data."
     )
     yield Table(
-        "What the calendar tells of the shift of a person, mean over people",
+        "What the calendar reveals about the shift of a person, mean over people",
         "From 34 | Of the shift 22 | Bits learned 22r | Guessed right 11r | Without 11r",
         [
             (

@@ -44,11 +44,11 @@ def decoys(view: RecordView) -> Iterator[Block]:
         )
         return
     yield (
-        "Decoys are records of nobody in the data, placed among the real ones so that misuse can be traced (Antonatos "
+        "Decoys are invented records, placed among the real ones so that misuse can be traced (Antonatos "
         "et al. 2019). Their groups match real people of the population, their other values are invented, and no two "
         "recipients have the same. An adversary who tries to identify people in the file, or passes it on, sooner or "
-        "later meets a person, or a row, to which only this copy can have led. That names the recipient; it prevents "
-        "nothing, and no figure that a gate judges is lower on account of it."
+        "later meets a person, or a row, that only this copy can have led to. That identifies the recipient. It "
+        "prevents nothing, and lowers no figure that a gate judges."
     )
     classes = f" in {plural(fact.classes, 'class', 'classes')}" if fact.classes else ""
     others = (
@@ -140,8 +140,8 @@ def collusion(fact: DecoyFact) -> Iterator[Block]:
     dropped = [one for one in fact.collusion if one.colluders > 1]
     if dropped:
         yield Paragraph(
-            "What a copy does not promise: recipients who compare and drop all that stands alone, decoys and kept "
-            "classes together, can pass on the rest, and no trace names them. The least that this costs "
+            "A limit: recipients who compare copies and drop all that stands alone, decoys and kept classes, can "
+            "pass on the rest, and no trace names them. The least that this costs "
             f"{numbers.integer(dropped[0].colluders)} of them is {numbers.percent(dropped[0].evasion)} of the records "
             "of the copy that they pass on (policy.decoys.evasion_cost). A recipient who acts alone cannot do it."
         )
@@ -258,7 +258,7 @@ def _attempts(view: RecordView, fact: DecoyFact, attempts: AttemptFact) -> Itera
                 strong(numbers.risk(attempts.subjects_maximum)),
                 subjects,
             ),
-            ("As it looks to an adversary who takes decoys for real", *shown),
+            ("As seen by an adversary who mistakes decoys for real records", *shown),
         ],
     )
     yield (

@@ -64,10 +64,10 @@ def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[B
     some = known.rows_in_words
     yield said(
         f"An attacker is taken to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
-        "that the person is in the file. No table of the population tells of rows, so the people who match are counted "
+        "that the person is in the file. No population table counts rows, so the people who match are counted "
         "in the file. Gates judge the worse of these figures and of those of people.",
-        "The table of a known row is known as well, and what may be known of the rows that it is within; not known is "
-        "that two rows are within the same one, and nothing of tables none of whose attributes may be known."
+        "The attacker also knows the table of a known row, and what may be known of the rows that it is within; but "
+        "not that two rows are within the same one, nor anything of tables without attributes that may be known."
         if fact.tables
         else None,
         withheld_rows(view, fact),

@@ -46,8 +46,8 @@ def gates(view: RecordView) -> Iterator[Block]:
     )
     if view.overridden:
         yield (
-            "Gates that failed and are overridden have failed all the same: an officer of the policy has seen a figure "
-            "no better than the one above, in the record of the release that was blocked, and answers for it. The "
+            "An overridden gate has still failed: an officer of the policy has seen a figure at least as bad as the "
+            "one above, in the record of the release that was blocked, and answers for it. The "
             "history of this release names the officer, the reason and the entry of the ledger."
         )
     fact = view.record.risk.uncertainty if view.record.risk else None

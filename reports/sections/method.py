@@ -87,8 +87,8 @@ def method(view: RecordView) -> Iterator[Block]:
     )
     if game.adversary != "one-shot":
         yield (
-            f"The recipient of this game is a sequential adversary ({game.adversary}): in the place of a single "
-            "attempt stands the plan of Xia et al. (2015), solved at the number of people of each cell, with the "
+            f"The recipient of this game is a sequential adversary ({game.adversary}): the single attempt is "
+            "replaced by the plan of Xia et al. (2015), solved at the number of people of each cell, with the "
             "recipient's penalties, detection and costs. An attempt is made where the plan includes one, π is the "
             "probability that it re-identifies the record, and the recipient's payoff is the value of the plan."
         )

@@ -187,7 +187,7 @@ _DEFINITIONS = (
     (
         "decoys",
         "Decoy, decoy class",
-        "A record of no person of the data whose groups match people of the population; a class of such records, "
+        "An invented record whose groups match people of the population; a class of such records, "
         "which no other recipient's copy holds.",
     ),
     (

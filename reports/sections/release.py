@@ -170,8 +170,8 @@ def _tables(view: RecordView) -> Iterator[Block]:
     person = str(dataset.rows and dataset.rows.person)
     yield Paragraph(
         f"Every row of a table is of a person of the dataset, named by {person}; keys have the same pseudonyms in all "
-        "tables of a copy. That no row leaves without its person, or without the row that it is within, is checked on "
-        "the files that leave.",
+        "tables of a copy. The files that leave are checked: no row is there without its person, or without the row "
+        "that it is within.",
         "note",
     )
 
@@ -181,7 +181,7 @@ def _misfits(population: PopulationFact) -> str:
     columns = ", ".join(f"{one.column} ({numbers.percent(one.share)})" for one in population.misfits)
     return (
         f"{columns}: at least this share of the records would need another value to be distributed as in the "
-        "population. Either the data are a chosen part of it, or it is the population of other data."
+        "population. Either the data are a selected part of it, or it is the wrong population for them."
     )
 
 

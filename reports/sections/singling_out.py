@@ -24,7 +24,7 @@ def singling_out(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
         "Generalized values count as released, and a missing value counts as a value."
     )
     yield said(
-        f"Counted are the released columns that may be known: {named(fact.known) or 'none'}.",
+        f"These released columns count, since they may be known: {named(fact.known) or 'none'}.",
         f"No probability of being known is stated for {named(fact.presumed)}; such columns count as known."
         if fact.presumed
         else None,
@@ -73,11 +73,11 @@ def _population(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
     sets = [one for one in (fact.worst, fact.together) if one is not None]
     source = "stated by the policy" if fact.declared_fraction else _FRACTIONS[view.basis]
     yield said(
-        "Who is alone in a file that is a sample need not be alone among the people it is drawn from. How many are is "
-        "estimated from the file's classes and the sampling fraction, without a table of the population: by Pitman's "
+        "A person who is alone in a sample need not be alone in the population. How many are alone is estimated from "
+        "the file's classes and the sampling fraction, without a table of the population: by Pitman's "
         "model up to a fraction of 0.1, and beyond by the smaller of Zayatz's estimate and that of the slide negative "
         "binomial (Dankar et al. 2012).",
-        "Estimated is the set of columns by which most records are alone, and all columns together.",
+        "Estimates are for the set of columns by which most records are alone, and for all columns together.",
     )
     yield Facts([("Sampling fraction", f"{numbers.percent(fact.sampling_fraction)}, {source}")])
     yield Table(

@@ -11,11 +11,11 @@ from tasks.assessments.text.facts import ScannerFact, TextColumnFact, TextFact
 def text(_view: FileView, fact: TextFact) -> Iterator[Block]:
     """The part of the section on risk."""
     yield said(
-        "Text leaves redacted: what was found to identify a person stands as its kind, such as [NAME]. The columns "
-        f"are {', '.join(one.column for one in fact.columns)}.",
-        "Sought are expressions of identifiers, names by lists, capitalized words that few people's texts have, and in "
+        "Text is redacted: whatever was found to identify a person is replaced by its kind, such as [NAME]. The "
+        f"columns are {', '.join(one.column for one in fact.columns)}.",
+        "The scanner seeks expressions of identifiers, listed names, capitalized words in few people's texts, and in "
         "every text the values of the file's own identifiers and quasi-identifiers.",
-        "No other figure of this document counts what a text tells.",
+        "No other figure in this document covers what text reveals.",
     )
     yield Table(
         "Text as released",
@@ -29,9 +29,9 @@ def text(_view: FileView, fact: TextFact) -> Iterator[Block]:
         [_kind(one) for one in fact.scanner],
     )
     yield Paragraph(
-        "Found: no part of the identifier remains. Precision: replacements that have a part of an identifier. The "
+        "Found: no part of the identifier remains. Precision: replacements that contain part of an identifier. The "
         "notes are sentences that were written for this measurement and drawn by a seeded generator; the intervals "
-        "(Wilson) are of their number, and do not say how far the notes are like this file's. They are scanned without "
+        "(Wilson) reflect the number of notes, not how much they resemble this file's. They are scanned without "
         "the values of other columns, which are found by themselves. Suspicious words left: capitalized words of a "
         "list of names, and numbers of five digits or more. Values left must be 0, or nothing is released.",
         "note",

@@ -266,8 +266,8 @@ def _analyses(view: FileView, fact: UtilityFact) -> Iterator[Block]:
         for one in fact.associations
     ):
         yield Paragraph(
-            "A group is another value than those it is made of, and where records are generalized each by itself, so "
-            "is each level: a figure may rise, which is a distortion as much as a fall.",
+            "A group counts as a value of its own, and so does each level where records are generalized one by one. "
+            "A figure may therefore rise, which is as much a distortion as a fall.",
             "note",
         )
     if fact.clustering:
@@ -283,9 +283,8 @@ def _clusters(view: FileView, made: ClusteringFact) -> str:
     itself = None
     if made.repeated_rand is not None and made.repeated_f_measure is not None:
         itself = (
-            "The original clustered anew from another start agrees with itself by "
-            f"{numbers.percent(made.repeated_rand)} (Rand), F {numbers.fixed(made.repeated_f_measure)}: what k-means "
-            "itself leaves open."
+            f"Two clusterings of the original from different starts agree by {numbers.percent(made.repeated_rand)} "
+            f"(Rand), F {numbers.fixed(made.repeated_f_measure)}: the variation of k-means itself."
         )
     return said(
         f"k-means (Lloyd 1982) with {numbers.integer(made.clusters)} clusters on {view.people_out(made.records)} "

@@ -202,7 +202,7 @@ def _other(view: RecordView) -> Finding:
         removed += f" Withheld because nobody has reviewed them: {view.names(Role.UNREVIEWED)}."
     if view.record.pseudonyms:
         removed += (
-            f" In place of {view.names(Role.PSEUDONYM)} stand codes made with a secret key. They are derived from "
+            f" Codes made with a secret key replace {view.names(Role.PSEUDONYM)}. They are derived from "
             "these identifiers, so that their release is left to expert determination: 45 CFR 164.514(c) does not "
             "cover them."
         )

@@ -188,7 +188,7 @@ def _linked_by_size(profile: AdversaryProfile, people: int) -> Floats:
     """W by size from 0, as far as there is a value and no further than the external data are large."""
     if profile.resources:
         raise ParameterError(
-            "a belief is of one resource whose candidates are alike",
+            "a belief applies only to one resource whose candidates are alike",
             where="resources",
             expected="none",
             got=f"{len(profile.resources)} of them",

@@ -163,7 +163,7 @@ def changes_gate(least: int) -> GateResult:
 
 def _few_changed(least: int) -> str:
     return (
-        f"Fewer than {least} people, but some, are in one of the copies and not in another: they were in the data of "
+        f"A few people, fewer than {least}, are in one of the copies and not in another: they were in the data of "
         "one only, or the gate left them out of one. Comparing the copies shows their records."
     )
 
@@ -173,7 +173,7 @@ def _without_reason(reason: ChangesFact | None) -> str:
         return "The request gives no reason that reviewers could accept (changes_since)."
     if not reason.applies:
         return "The release named under “changes_since” is not the last earlier copy of these people."
-    return "The policy has nobody review the reason given (policy.review.required)."
+    return "The policy requires no reviewer for the reason given (policy.review.required)."
 
 
 def rescored_gate(

@@ -15,7 +15,7 @@ from tasks.request.model import NUMERIC, Measure, Role, ValueType
 _CONDITIONS = {
     VALIDATION_PASSED: "Correct the data, or withhold the columns that failed a check.",
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
-    STAGES_FINISHED: "Remove the cause that a stage did not finish, and release again.",
+    STAGES_FINISHED: "Remove what kept a stage from finishing, and release again.",
 }
 ALL_GATES = " to open all closed gates"
 _MOST_COPIES = 3
@@ -63,8 +63,8 @@ def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator
         yield (
             f"{'This copy alone would pass: its groups' if alone else 'Groups'} differ from those of earlier copies in "
             "the same hand, which tells people apart. A revision has the same groups if quasi-identifiers, their "
-            "hierarchies and weights, population and recipient's terms are those of the earlier request. Leave out "
-            "other columns; to leave out what the hand has already protects nobody."
+            "hierarchies and weights, population and recipient's terms are those of the earlier request. You may "
+            "leave out other columns, but leaving out what the same hand already has protects nobody."
         )
     if together or any(one.id == EARLIER_COPIES for one in closed):
         for copy in [one for one in beside.copies if one.shares_people is not False][-_MOST_COPIES:]:

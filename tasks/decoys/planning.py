@@ -256,8 +256,8 @@ def continued(
     """The manifest with a further version and its newcomers, and the classes that the copy of each recipient misses.
 
     A recipient who holds decoys keeps them, whatever it asks for now; no copy may miss more records than the budget. A
-    ParameterError says that the version does not go with those before it, a newcomer has no seat, or a copy would miss
-    too much.
+    ParameterError says that this version does not match the earlier ones, a new recipient has no seat, or a copy would
+    miss too much.
     """
     if hierarchies_digest(hierarchies) != manifest.hierarchies:
         raise ParameterError(
@@ -270,9 +270,9 @@ def continued(
     by_rule = bool(manifest.versions[-1].rosters)
     if not by_rule and any(one.release.remainders for one in copies):
         raise ParameterError(
-            "remainder classes do not go with the versions before",
+            "remainder classes cannot follow versions without them",
             where="the method of " + ", ".join(one.recipient for one in copies if one.release.remainders),
-            expected="methods without remainder classes, as in the first version, whose decoys do not know them",
+            expected="methods without remainder classes, as in the first version",
             got="remainder classes",
             fix="give these recipients the method of the version before, or make a release of its own",
         )
@@ -330,7 +330,7 @@ def _file_as(newcomer: CopyToMark, copies: Sequence[CopyToMark], file_of: Mappin
         if one.recipient in file_of and one.form == newcomer.form:
             return file_of[one.recipient]
     raise ParameterError(
-        "a newcomer's copy is generalized as nobody's who has copies already",
+        "no earlier recipient's copy is generalized like the new recipient's",
         where=f"recipient {newcomer.recipient}",
         expected="the generalization and the stakes of a recipient of the version that is continued",
         got="others",
@@ -344,10 +344,10 @@ def _take_seat(holders: list[Holder], newcomer: CopyToMark, file: int) -> None:
         raise ParameterError(
             "there is no seat for a further recipient",
             where=f"recipient {newcomer.recipient}",
-            expected="a free seat for each newcomer, in a copy of its generalization",
+            expected="a free seat for each new recipient, in a copy of its generalization",
             got=f"{sum(one.recipient is None for one in holders)} seats, over all generalizations",
             fix="plan more seats in the first version of the next release; in this one all real classes are held "
-            "by somebody, and a newcomer's decoys could be found by comparing copies",
+            "by somebody, and a new recipient's decoys could be found by comparing copies",
         )
     planned = len(holders[seats[0]].decoys)
     if newcomer.classes != planned:
@@ -371,7 +371,7 @@ def _check_levels(release: LinkedRelease, decoys: Codes, axes: Sequence[Lineage]
     others = sum(tuple(row) not in known for row in asked.tolist())
     if others:
         raise ParameterError(
-            "the version does not go with those before it",
+            "this version does not match the earlier ones",
             where=where,
             expected="the generalization of the first version, so that decoys look like real classes in both",
             got=f"other {'classes' if release.remainders else 'levels'} than {others} of the decoys have",

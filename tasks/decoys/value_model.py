@@ -116,7 +116,7 @@ def draw_values(
         return drawn
     if 2 * ruled > len(pending):
         raise ParameterError(
-            "decoys cannot keep to what holds in all real records",
+            "decoys cannot satisfy the relations that hold in all real records",
             where=f"{len(columns)} columns",
             expected=f"in {_DRAWS} draws a vector of values for each decoy that fits its class and the other columns",
             got=f"none for {ruled} of {len(decoy_context)} decoy records",
@@ -124,7 +124,7 @@ def draw_values(
         )
     copied = "at all" if common_from is None else f"that fewer than {common_from} real records share"
     raise ParameterError(
-        "decoys cannot be told apart from real records in their other columns",
+        "decoys would copy the other values of real records",
         where=f"{len(columns)} columns",
         expected=f"in {_DRAWS} draws a vector of values for each decoy that copies no real record's {copied}",
         got=f"none for {len(pending)} of {len(decoy_context)} decoy records",

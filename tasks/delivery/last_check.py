@@ -75,7 +75,7 @@ class LastCheck:
         faults = list(dict.fromkeys(self._faults()))
         if faults:
             raise StageFailed(
-                "the file that was to be delivered does not follow from the inputs by what its record states",
+                "the file to be delivered is not what its record says was made from the inputs",
                 where=f"release to {self.record.recipient.id}",
                 expected="the recorded columns; the recorded generalization and masking of the records; no identifier",
                 got="; ".join(faults),

@@ -135,7 +135,7 @@ def _changed(source: Path, got: str) -> TamperingFound:
         where=str(source),
         expected="the file as it was sealed, and the workspace's key",
         got=got,
-        fix="restore it and the key from a backup; without it, what awaits review is to be revoked and asked for anew",
+        fix="restore it and the key from a backup; otherwise, revoke what awaits review and request it again",
     )
 
 

@@ -83,7 +83,7 @@ class AnchorCheck:
                 "forged"
             )
         raise TamperingFound(
-            "the ledger is not the one that documents outside it name: it was rewritten, or its end was cut off"
+            "the ledger does not match documents kept outside it: it was rewritten, or its end was cut off"
             if any(anchor.signed_head is not None for anchor, _, _ in wrong)
             else "the ledger and documents outside it contradict each other: one or the other was rewritten or cut",
             where=f"the documents that are named; other documents confirm the ledger up to entry {confirmed}"

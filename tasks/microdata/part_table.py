@@ -55,7 +55,7 @@ class PartTable:
         lacking = [axis for axis in range(len(trees)) if axis not in self.axes]
         if (data.codes[:, lacking] == ends[lacking]).any():
             raise DataError(
-                "a record has the value that stands for what the population table lacks",
+                "a record has the value reserved for what the population table lacks",
                 where=f"columns {', '.join(trees[axis].name for axis in lacking)}",
                 expected=f"any value but “{APART}”",
                 got="this value",

@@ -131,7 +131,7 @@ def _sha256_as_of(path: Path, _size: int, _changed: int) -> str:
 def other_records(path: Path) -> StageFailed:
     """The error for a part of a file that has other records than it should, as where the file changes meanwhile."""
     return StageCrashed(
-        "a part of the file was read with other records than it has",
+        "a part of the file was read with too many or too few records",
         where=path.name,
         expected="every record of the part, once",
         got="more or fewer",

@@ -63,7 +63,7 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     strangers = int(counts[~known].sum())
     if not known.any():
         raise PopulationError(
-            "the population has nobody of the values that the release has",
+            "nobody in the population has the values in the release",
             where=named,
             expected="a population with the values of the release's hierarchies",
             got="other values alone",

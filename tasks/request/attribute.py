@@ -506,7 +506,7 @@ class Attribute(RequestPart):
             fix="correct the type, remove safe_harbor, or correct the role",
         ),
         Rule(
-            "whole numbers of a project permute whole numbers, or two people could have one",
+            "integer pseudonyms of a project need whole-number identifiers, or two people could share one",
             lambda one: (
                 one.pseudonyms.project is not None
                 and one.pseudonyms.format is PseudonymFormat.INTEGER
@@ -517,7 +517,7 @@ class Attribute(RequestPart):
             fix="set the column's type integer if it holds whole numbers, or choose the format uuid or code",
         ),
         Rule(
-            "terms of dates are of a column of dates",
+            "only a column of dates has terms of dates",
             lambda one: one.date is not None and one.type is not ValueType.DATE,
             "date",
             got=lambda one: f"type: {one.type.value}",
@@ -532,7 +532,7 @@ class Attribute(RequestPart):
             "never leave",
         ),
         Rule(
-            "who knows shifted or relative dates is a term of the policy (dates.known)",
+            "knowledge of shifted or relative dates is stated in the policy (dates.known)",
             lambda one: one.dated and one.known_probability is not None,
             "known_probability",
             got="a probability",
@@ -574,7 +574,7 @@ class Attribute(RequestPart):
             fix="add “hierarchy:” with file, intervals, dates, prefixes or groups, or change the role",
         ),
         Rule(
-            "levels of dates are of a column of dates",
+            "only a column of dates has levels of dates",
             lambda one: (
                 one.hierarchy is not None
                 and one.hierarchy.dates is not None
@@ -646,7 +646,7 @@ class Attribute(RequestPart):
             fix="remove it, or correct the role",
         ),
         Rule(
-            "a role that somebody confirmed is no longer unreviewed",
+            "a confirmed role cannot be “unreviewed”",
             lambda one: one.confirmed is not None and one.role is Role.UNREVIEWED,
             "role",
             got="unreviewed",

@@ -99,14 +99,14 @@ class FileForm(RequestPart):
             fix="state the marks that the file has",
         ),
         Rule(
-            "sheet is of an Excel workbook",
+            "only an Excel workbook has a sheet",
             lambda one: one.sheet is not None and one.format is not FileFormat.EXCEL,
             "sheet",
             got="a sheet of a file that has none",
             fix="state “format: excel”, or remove the sheet",
         ),
         Rule(
-            "delimiter, header and member are of CSV files",
+            "only CSV files have delimiter, header and member",
             lambda one: (
                 next((name for name in ("delimiter", "header", "member") if name in one.model_fields_set), None)
                 if one.format

@@ -238,7 +238,7 @@ class GeneralizationPolicy(RequestPart):
             fix="remove one of them; a budget limits a copy that nobody pools with others",
         ),
         Rule(
-            "adversary_belief is of the sequential adversary",
+            "only a sequential adversary has an adversary_belief",
             lambda one: one.adversary_belief is not None and one.adversary == "one-shot",
             "adversary_belief",
             got="a belief of an adversary who makes one attempt",

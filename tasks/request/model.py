@@ -185,7 +185,7 @@ class ReleaseRequest(RequestPart):
         *longitudinal_rules(),
         *date_rules(),
         Rule(
-            "pseudonyms of a project are of the column by which copies in one hand are compared",
+            "only the column by which copies are compared has pseudonyms of a project",
             lambda one: _first(
                 (f"attributes.{name}.pseudonym.project", name not in one.compared_by)
                 for name in one.pseudonyms
@@ -234,7 +234,7 @@ class ReleaseRequest(RequestPart):
             fix="declare under “uncertain” what is known of the recipient's terms, or remove the gate",
         ),
         Rule(
-            "a map over priors has no register, which says how many of a group it lists",
+            "a map over priors excludes a register, which says how many of a group it lists",
             lambda one: (
                 one.external_data is not None
                 and (grid := one.policy.sensitivity.penalties) is not None
@@ -390,14 +390,14 @@ class ReleaseRequest(RequestPart):
             fix="remove the gate, or give the recipients one representation (shared)",
         ),
         Rule(
-            "a budget is of the per-record methods, the partitions and remainder classes",
+            "a budget applies only to per-record methods, partitions and remainder classes",
             lambda one: one.policy.generalization.budget is not None and not one.methods <= BUDGETED,
             f"{_TERMS}budget",
             got="a recipient with a different method",
             fix="give each recipient a per-record method, a partition or no-attack-remainder, or remove the budget",
         ),
         Rule(
-            "budget.least_records is of the partitions and remainder classes",
+            "budget.least_records applies only to partitions and remainder classes",
             lambda one: (
                 (budget := one.policy.generalization.budget) is not None
                 and budget.least_records is not None
@@ -485,7 +485,7 @@ class ReleaseRequest(RequestPart):
         """The attributes of the tables are attributes of rows of the request."""
         if place := named_as_of_table(self.attributes, self.tables):
             raise broken_rule(
-                "the name of an attribute of the dataset does not begin like those of a table's columns",
+                "no attribute of the dataset has a name that begins with a table's name and a dot",
                 place,
                 got="a name that begins with the name of a table and a dot",
                 fix="rename the column or the table",

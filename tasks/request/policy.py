@@ -100,7 +100,7 @@ class EventsPolicy(RequestPart):
 
     rules: ClassVar[tuple[Rule["EventsPolicy"], ...]] = (
         Rule(
-            "policy.events.people is of some known rows, not of all",
+            "policy.events.people needs a number of known rows, not “all”",
             lambda one: one.people is not None and one.known == "all",
             "people",
             got="known: all",

@@ -121,7 +121,7 @@ POPULATION_RULES: tuple[Rule[Any], ...] = (
         fix="remove it; a budget with least_records keeps classes as large",
     ),
     Rule(
-        "a rule of Safe Harbor is of quasi-identifiers that the population table has",
+        "a Safe Harbor rule applies only to quasi-identifiers in the population table",
         lambda one: any(
             one.attributes[name].safe_harbor is not SafeHarborRule.NONE
             for name in one.population.lacks

@@ -112,7 +112,7 @@ def table_rules() -> "tuple[Rule[ReleaseRequest], ...]":
             fix="remove it here; it is treated as declared there, in all tables that have it",
         ),
         Rule(
-            "some column of a table's own leaves",
+            "at least one of a table's own columns is released",
             at_first("attributes", _nothing_leaves, "tables"),
             got="columns that are all withheld",
             fix="correct their roles, or leave the table out",

@@ -137,7 +137,7 @@ def all_in_threes_now() -> Any:
         (greedy, "more or fewer decoy classes than a seat holds"),
         (newcomer_of_its_own, "generalized as nobody's who has copies already"),
         (of_one_file_but_different_now, "generalized alike are to get different ones"),
-        (all_in_threes_now, "the version does not go with those before it"),
+        (all_in_threes_now, "this version does not match the earlier ones"),
     ],
 )
 def test_what_cannot_be_continued_is_refused(asked: Any, what: str) -> None:

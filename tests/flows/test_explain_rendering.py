@@ -123,7 +123,7 @@ def test_what_no_term_can_turn() -> None:
 def test_nothing_found() -> None:
     one = explained(asked())
     none = replace(one, explanation=replace(one.explanation, flips=()))
-    assert "No single term of the request was found with which it would be blocked." in answered(none)
+    assert "No change of a single term was found that would block it." in answered(none)
 
 
 def test_a_share_that_tells_few_records_is_shown_as_a_bound() -> None:

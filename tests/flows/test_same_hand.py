@@ -327,7 +327,7 @@ def test_a_release_gives_up_after_some_rounds(world: World, engine: Any) -> None
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flows.gate.release, "_MOST_ROUNDS", 1)
-        with pytest.raises(StageFailed, match="another copy has left meanwhile to the same hand"):
+        with pytest.raises(StageFailed, match="another copy was delivered to the same hand in the meantime"):
             released(world, slow, **AGES)
 
 

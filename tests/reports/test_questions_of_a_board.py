@@ -166,7 +166,7 @@ def test_values_of_which_many_records_are_left_out_are_told_by_their_column() ->
 
 def test_a_copy_without_a_sensitive_column_says_that_nothing_tests_what_it_tells() -> None:
     record = records.approved()
-    said = "No column that leaves is declared sensitive, so that no gate tests what the copy tells of a person."
+    said = "No column that leaves is declared sensitive, so no gate tests what the copy reveals about a person."
     assert said not in page(record)
     fields = tuple(
         one.model_copy(update={"role": Role.WITHHELD}) if one.role == Role.SENSITIVE else one for one in record.fields

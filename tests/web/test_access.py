@@ -98,7 +98,7 @@ def place(way: str) -> str:
 
 
 @pytest.mark.slow
-def test_everybody_sees_what_is_for_him(app: Any) -> None:
+def test_everybody_sees_what_is_for_them(app: Any) -> None:
     assert {method for methods in app.openapi()["paths"].values() for method in methods} == {"get", "post"}
     one_way = {f"{RELEASE}/{action}" for action in get_args(FormName)}
     assert ways(app, "get") == {f"{RELEASE}/{{action}}" if way in one_way else way for way in SEES}

@@ -97,7 +97,7 @@ def solve_plans(profile: AdversaryProfile, groups: Groups, name: str) -> tuple[P
     """
     if profile.resources:
         raise ParameterError(
-            "the solvers are of one resource",
+            "these solvers handle only one resource",
             where="adversary.resources",
             expected="none",
             got=f"{len(profile.resources)} of them",
