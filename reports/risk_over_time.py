@@ -53,7 +53,7 @@ def risk_over_time(cases: Sequence[AuditCase]) -> Chart | None:
 
 
 def risk_table(cases: Sequence[AuditCase]) -> Table:
-    """The same as a table, oldest first."""
+    """The highest risk of each decided copy as a table, oldest first."""
     rows: list[Row] = [
         (
             case.decided.at.date().isoformat(),

@@ -97,13 +97,13 @@ class _Copies:
         self._made = dict[object, Any]()
 
     def masked(self, request: ReleaseRequest) -> MaskedColumns:
-        """Of a request that differs from the release's in its maskings."""
+        """Columns masked as a request asks that differs from the release's in its maskings."""
         alike = self._request.model_copy(update={"masking": request.masking})
         made = partial(mask_columns, alike, self._frame, partial(masking_generator, self._key_file))
         return cast("MaskedColumns", self._once(request.masking, made))
 
     def dates(self, request: ReleaseRequest, recipient: Recipient) -> ReleasedDates:
-        """Of a recipient's copy."""
+        """Dates as they leave in a recipient's copy."""
         terms = (recipient.id, *((name, request.attributes[name].date) for name in request.dated))
         made = partial(self._dates, request, recipient.id)
         return cast("ReleasedDates", self._once(terms, made))
@@ -112,7 +112,7 @@ class _Copies:
         return released_dates(request, self._frame, offset_key(self._key_file, request, who))
 
     def redacted(self) -> Redaction:
-        """Of any copy."""
+        """Redacted text, the same in every copy."""
         return cast("Redaction", self._once("text", partial(redacted, self._frame, self._request)))
 
     def counted(self, request: ReleaseRequest, prepared: Prepared | None = None) -> Candidates:

@@ -26,7 +26,7 @@ def shown_levels(levels: Levels, small_cell: int, *, of_people: bool) -> list[Bl
 
 
 def levels_document(levels: Levels, small_cell: int) -> dict[str, list[dict[str, object]]]:
-    """The same for programs."""
+    """Group sizes by level as JSON."""
     rule = SmallCellRule(small_cell)
     return {
         name: [{"level": one.title, "groups": one.groups, "smallest": rule.count(one.smallest)} for one in found]

@@ -145,7 +145,7 @@ def _names(records: Sequence[DecisionRecord], named: str) -> tuple[str, str]:
 
 
 def _terms(records: Sequence[DecisionRecord], column: str, bundle: Path) -> dict[str, tuple[PseudonymFact, str]]:
-    """By recipient, the terms of the column's pseudonyms and the commitment to the crosswalk."""
+    """Terms of the column's pseudonyms and commitment to the crosswalk, by recipient."""
     stated = [(one.recipient.id, one.pseudonyms) for one in records if one.pseudonyms is not None]
     found = {
         who: (fact, pseudonyms.crosswalk_sha256)

@@ -13,10 +13,10 @@ class Run:
     """One release under way."""
 
     release_id: str
-    """Names every input's bytes, and the overrides that the release rests on."""
+    """Names every input's bytes, and the overrides or changes that the release rests on."""
     inputs_id: str
-    """The same without overrides: what measurements draw at random follows from it, so that figures that an officer
-    answered for come out again."""
+    """The id of the inputs alone: random draws of measurements follow from it, so that figures that an officer answered
+    for come out again."""
     folder: str
     """Private folder of the run's files, the snapshot of its inputs among them."""
     snapshot_sha256: str
@@ -54,7 +54,7 @@ class RunTerms:
     recipients: Sequence[str]
     """Ids of the recipients."""
     decided: Sequence[str]
-    """Recipients to decide for: all, or under overrides those whose gates were overridden."""
+    """Recipients to decide for: all, or those whose gates were overridden or whose decision no longer stands."""
     decoys: Mapping[str, str] | None
     """``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none."""
     earlier: Mapping[str, Any]

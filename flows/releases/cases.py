@@ -160,7 +160,7 @@ class ReleaseAction:
     def authorized_apart(
         self, release: OpenRelease, record: DecisionRecord, role: WorkflowRole
     ) -> tuple[EnrolledPerson, Signer | None]:
-        """As `authorized`; BadInput for a person who had a hand in the request, at any login of theirs."""
+        """The same as `authorized`; BadInput for a person who submitted the request, under any of their logins."""
         person, signer = self.authorized(release, role)
         logins = Directory.of(release.ledger).logins_of(person)
         check_not_submitter(release.workspace, record, actor(), person.id, signed=signer is not None, logins=logins)
@@ -174,7 +174,7 @@ class ReleaseAction:
 def check_not_submitter(
     workspace: Workspace, record: DecisionRecord, actor: str, person: str, *, signed: bool, logins: Collection[str] = ()
 ) -> None:
-    """As ``check_apart``, also of those who handed the same request in once its run had begun, or after its decision.
+    """Refuse whom ``check_apart`` refuses, and those who submitted the request again during its run or later.
 
     The record cannot name them; the queue does. Raises WorkspaceError where it cannot be read.
     """

@@ -168,7 +168,7 @@ class _People:
 
 @dataclass(frozen=True)
 class _Earlier:
-    """Releases whose copies are out and would reveal decoys together with those of another request."""
+    """Earlier releases whose copies would reveal decoys beside those of another request."""
 
     siblings: list[str]
     """Releases that continue the same version, in the order of release, like the other lists."""

@@ -90,6 +90,6 @@ def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetim
 
 
 def last_decided(ledger: Ledger, inputs: str) -> dict[str, str]:
-    """By recipient, the release that was last decided of some inputs."""
+    """The release that was last decided of some inputs, by recipient."""
     decided = ledger.entries(event=Event.DECIDED)
     return {str(entry.recipient): str(entry.release_id) for entry in decided if inputs_of(entry) == inputs}

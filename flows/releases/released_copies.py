@@ -111,7 +111,7 @@ class ReleasedCopies:
 
     @cached_property
     def _edges(self) -> dict[str, set[str]]:
-        """By release, the releases that it is connected with directly."""
+        """The releases that each release is connected with directly."""
         edges: dict[str, set[str]] = {one.release_id: set() for one in self.copies}
         first_of_data: dict[object, str] = {}
         for copy in self.copies:

@@ -112,7 +112,7 @@ def show_reassessment(release: CurrentRelease, entry: int) -> Response:
 
 @router.get(_PLACE + "/reassessments/{entry}/report.pdf")
 def reassessment_report(release: CurrentRelease, entry: int) -> Response:
-    """The same as PDF with the record attached."""
+    """The re-assessment as a PDF with its record attached."""
     made = named_record(release.visitor.site.workspace, _reassessed(release, entry))
     name = f"reassessment-{made.release_id[:12]}-{made.recipient}-{made.reassessed_at:%Y-%m-%d}.pdf"
     headers = {"Content-Disposition": f'inline; filename="{name}"'}

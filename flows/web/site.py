@@ -340,7 +340,7 @@ def polls(request: Request) -> bool:
 
 
 def bounded(request: Request, most: int, refused: Exception) -> Request:
-    """The same request, whose body raises `refused` beyond a number of bytes, whatever length it states."""
+    """A request whose body raises `refused` beyond a number of bytes, whatever length it states."""
     left = most
 
     async def receive() -> Message:

@@ -42,7 +42,7 @@ def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> 
 
 
 def told_counts(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> dict[str, str]:
-    """The same in a few words by gate: the records, and the quasi-identifier that sets the most of them apart."""
+    """The records at stake in a few words, by gate, with the quasi-identifier that sets the most of them apart."""
     told = dict[str, str]()
     for one in documents(record, found):
         largest = next((row for row in one.get("by_attribute", ()) if row.get("attribute")), None)
@@ -52,7 +52,7 @@ def told_counts(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -
 
 
 def rendered_records(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[Block]:
-    """The same as tables for the terminal; none where no gate on risk is closed."""
+    """The records at stake as tables for the terminal; none where no gate on risk is closed."""
     shown = documents(record, found)
     parts: list[Block] = [Paragraph("Records at stake, by class", "label")] if shown else []
     for one in shown:

@@ -18,7 +18,7 @@ _SCALE = "from 0 for none to 1, {} / in the copy (–: too many values for the r
 
 
 def associations(view: RecordView) -> Iterator[Block]:
-    """Of the columns that count most with each outcome, else with each other; nothing where none was measured."""
+    """Associations of the columns that count most with each outcome, else with each other, if any was measured."""
     found = _needed(view)
     if not found:
         return

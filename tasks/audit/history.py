@@ -41,7 +41,7 @@ class ReleaseEntries:
 
     @cached_property
     def recipients(self) -> tuple[str, ...]:
-        """For whom it was decided, in the order of the decisions."""
+        """Recipients that it was decided for, in the order of the decisions."""
         return tuple(dict.fromkeys(str(entry.recipient) for entry in self.entries if entry.event is Event.DECIDED))
 
 

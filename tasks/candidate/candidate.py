@@ -235,7 +235,7 @@ class Candidate:
         return cells.mask(self.withheld_rows)
 
     def presence(self, people: NDArray[np.int64], coalition: Coalition | None = None) -> Floats:
-        """Of each released record, the share in the file of the people whom its class could be, given by tuple.
+        """Share in the file of the people whom the class of each released record could be, by tuple.
 
         The class is that of the copy alone, or as a coalition sees it.
         """
@@ -249,11 +249,11 @@ class Candidate:
         return shares[self.prepared.tuple_of_record[self.rows]]
 
     def seen_by(self, coalition: Coalition) -> "Candidate":
-        """The same copy with the groups that are left to a coalition."""
+        """The copy with the groups that are left to a coalition."""
         return replace(self, generalization=coalition.copy, already_released=self.released)
 
     def with_dates(self, dates: ReleasedDates) -> "Candidate":
-        """The same copy with its dates as they leave."""
+        """The copy with its dates as they leave."""
         prepared = dates.applied(self.prepared, self.request)
         return replace(self, dates=dates, prepared=prepared, before_dates=self.prepared)
 
@@ -263,7 +263,7 @@ class Candidate:
         return self.prepared if self.before_dates is None else self.before_dates
 
     def generalized_as(self, generalization: Generalization) -> "Candidate":
-        """The same copy under another generalization."""
+        """The copy under another generalization."""
         return replace(self, generalization=generalization, already_released=None)
 
 

@@ -103,7 +103,7 @@ class Disclosed:
 
 @dataclass(frozen=True)
 class DisclosedValues(Disclosed):
-    """The same of a column of records, with what a class discloses by itself and what chance does."""
+    """Disclosure of a column of records, with what a class discloses by itself and what chance does."""
 
     alone: Bools
     """Whether the class of each record discloses its value by itself; shape (n_records,)."""

@@ -52,7 +52,7 @@ class Groups:
         return self._at(first, self.records[first])
 
     def distinct(self) -> "Groups":
-        """The same groups, equal ones as one with all their records."""
+        """These groups, equal ones joined with all their records."""
         pairs = np.column_stack([self.candidates, self.densities])  # a group's density says how many people it has
         _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         return self._at(first, np.bincount(place.ravel(), self.records).astype(np.int64))

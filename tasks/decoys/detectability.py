@@ -142,7 +142,7 @@ def detectability(
 
 
 def broken_relations(decoys: ClassRecords, real: ClassRecords, planned: Planned) -> Floats:
-    """For each relation of the real records P(decoy) of a record that breaks it; 0 if none does."""
+    """P(decoy) of a record that breaks each relation of the real records; 0 if none does."""
     if not real.columns:
         return np.zeros(0)
     found, tried = [], (decoys, *planned.held)

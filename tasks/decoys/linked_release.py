@@ -167,7 +167,7 @@ class LinkedRelease:
 
     @cached_property
     def spans(self) -> tuple[tuple[Floats, Floats], ...]:
-        """For each attribute, mean leaf and number of leaves of the group at each axis position; NaN and 0 if empty."""
+        """Mean leaf and number of leaves of the group at each axis position, by attribute; NaN and 0 if empty."""
         spans = []
         for axis, (hierarchy, size) in enumerate(zip(self.hierarchies, self.axis_sizes, strict=True)):
             starts = np.concatenate([hierarchy.starts(level) for level in range(hierarchy.n_levels)])

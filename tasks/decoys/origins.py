@@ -108,11 +108,11 @@ class Origins:
 
     @cached_property
     def files(self) -> list[tuple[Counts, Counts]]:
-        """Of each file, the numbers of its tuples, and of the class of each."""
+        """Numbers of the tuples of each file, and of the class of each."""
         return [(self.number(roster.codes), self.number(roster.own)) for roster in self.rosters]
 
     def reading(self, cells: Codes) -> Self:
-        """The same for all canonical cells of an incident, which may be as some file has them."""
+        """Origins of all canonical cells of an incident, which may be as some file has them."""
         shares = [np.isin(self.number(cells), owned).mean() for _, owned in self.files]
         return replace(self, unchanged=max(shares, default=0.0) >= _UNCHANGED)
 

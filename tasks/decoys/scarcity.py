@@ -50,7 +50,7 @@ def crowded_copies(request: ReleaseRequest, prepared: Prepared) -> Iterator[Crow
 
 
 def crowding(copies: Sequence[CopyToMark]) -> Iterator[Crowding]:
-    """The same of the median classes of copies that are made, one for those that are generalized alike."""
+    """Crowding of the median classes of copies that are made, one for those that are generalized alike."""
     for form, release in {one.form: one.release for one in copies}.items():
         people = float(np.median(release.classes.people))
         share = release.data.counts.sum() / release.population.counts.sum()

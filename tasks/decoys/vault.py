@@ -155,12 +155,12 @@ def open_sealed(content: bytes, ring: KeyRing, commitment: str | None = None) ->
 
 
 def open_crosswalk(content: bytes, ring: KeyRing, commitment: str | None = None) -> Crosswalk:
-    """The same of a crosswalk."""
+    """Open a sealed crosswalk; errors as of ``open_sealed``."""
     return crosswalk_from_bytes(_opened(content, ring, CROSSWALK, commitment))
 
 
 def sealed_anew(content: bytes, ring: KeyRing, kind: Secret = MANIFEST) -> bytes:
-    """The same content under the newest key; its commitment stays. Raises as ``open_sealed``."""
+    """Sealed content under the newest key; its commitment stays. Raises as ``open_sealed``."""
     (open_sealed if kind is MANIFEST else open_crosswalk)(content, ring)
     return _encrypted(_decrypted(content, ring, kind), ring)
 

@@ -67,7 +67,7 @@ class AnswerLine:
     """Answers without which the line is not complete."""
 
     def at(self, recipient: int) -> "AnswerLine":
-        """The same questions about one of the recipients."""
+        """These questions about one of the recipients."""
         places = (tuple(recipient if step == EVERY else step for step in place) for place in self.places)
         return replace(self, places=tuple(places))
 

@@ -20,7 +20,7 @@ Profiles = Mapping[str, ColumnProfile]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a table stands among the others."""
+    """Place of a table among the others."""
 
     table: str
     key: str | None = None
@@ -76,7 +76,7 @@ def _person(columns: Mapping[str, Columns], profiles: Mapping[str, Profiles], ta
     """Column of the person, and the table of people, which is one of `tables`."""
 
     def fitness(table: str, name: str) -> tuple[int, int]:
-        """Of tables with one row a person, that with everybody goes first, then that which tells most of them."""
+        """Order of tables with one row a person: first that with everybody, then that which says most of them."""
         own = profiles[table]
         return own[name].is_key * own[name].distinct, sum(theme_of(one)[0] in _OF_PEOPLE for one in own.values())
 

@@ -93,7 +93,7 @@ class Hierarchy:
 
     @cached_property
     def finest(self) -> Codes:
-        """For each axis position, the position of the lowest level that holds the very same leaves."""
+        """Position of the lowest level that holds the very same leaves, by axis position."""
         first = np.concatenate([self.starts(level) for level in range(self.n_levels)]).astype(np.int64)
         _, lowest, run = np.unique(first * (self.n_leaves + 1) + self.sizes, return_index=True, return_inverse=True)
         finest: Codes = lowest[run].astype(np.int32)

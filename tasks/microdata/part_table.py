@@ -33,7 +33,7 @@ class PartTable:
     """Place of the table in the request, for messages."""
 
     def over(self, hierarchies: Mapping[str, Hierarchy]) -> "PartTable":
-        """The same table where hierarchies have more leaves, after those that they had."""
+        """The table where hierarchies have more leaves, after those that they had."""
         listed = [list(hierarchies.values())[axis] for axis in self.axes]
         return replace(self, people=distinct_tuples(self.people.codes, listed, self.people.counts)[0])
 

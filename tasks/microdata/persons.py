@@ -64,7 +64,7 @@ def records_of(frame: pd.DataFrame, persons: Persons | None) -> pd.DataFrame:
 
 
 def differing_rows(cells: pd.Series, persons: Persons) -> NDArray[np.intp]:
-    """Of each person whose rows have different values, the first row whose value is not that of the person's first row.
+    """The first row whose value is not that of the person's first row, for each person with different values.
 
     A missing value is different from all others.
     """

@@ -62,7 +62,7 @@ class People:
     """People of a table that lacks some quasi-identifiers, beside those of the file; None where it lacks none."""
 
     def lacking(self, names: Collection[str], request: ReleaseRequest) -> "People":
-        """The same with leaves for missing values of some quasi-identifiers.
+        """The people, under hierarchies with leaves for missing values of some quasi-identifiers.
 
         Raises
         ------
@@ -225,7 +225,7 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
 
 
 def prepare_file(loaded: LoadedRequest, path: Path, dask: str | None = None) -> Prepared:
-    """The same of a file, without ever holding its records as text where it is Parquet.
+    """Prepare a file, without ever holding its records as text where it is Parquet.
 
     ``dask`` is the address of a Dask scheduler whose workers code the pieces of such a file.
 

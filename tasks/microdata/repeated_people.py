@@ -51,7 +51,7 @@ def repeated_people(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[Re
 
 
 def agreeing(codes: NDArray[np.integer], tuples: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Of each record but the first of its identifier, whether it has the tuple of that first."""
+    """Whether each record but the first of its identifier has the tuple of that first."""
     _, first, place = np.unique(codes, return_index=True, return_inverse=True)
     later = np.setdiff1d(np.arange(len(codes)), first, assume_unique=True)
     same: NDArray[np.bool_] = tuples[later] == tuples[first[place.ravel()[later]]]

@@ -63,7 +63,7 @@ def _limits(delivered: Delivered, people: Counts, candidate: Candidate | None = 
 
 
 def not_measured(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
-    """The same gates without their figures; none of them has passed."""
+    """Gates without their figures; none of them has passed."""
     return tuple(gate.model_copy(update={"measured": None, "passed": False}) for gate in gates)
 
 

@@ -123,5 +123,5 @@ class FileForm(RequestPart):
         return self.decimal == "." and not self.thousands and not self.dates
 
     def stated(self, **terms: object) -> Self:
-        """The same file with other terms."""
+        """The form with other terms."""
         return self.model_validate({**self.model_dump(exclude_unset=True), **terms})

@@ -61,7 +61,7 @@ class Judged:
     counts: dict[Observation, int] = field(default_factory=dict)
 
     def __or__(self, other: "Judged") -> "Judged":
-        """The same with the results of other columns."""
+        """These results with those of other columns."""
         return Judged(self.columns + other.columns, self.checks | other.checks, self.counts | other.counts)
 
 

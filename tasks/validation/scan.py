@@ -19,7 +19,7 @@ from tasks.validation.words import split
 def scan(
     values: pd.Series, kind: ValueType, patterns: Iterable[PatternName] = PatternName
 ) -> dict[PatternName, npt.NDArray[np.bool_]]:
-    """Of each kind of identifier the values of a column of some type that have one; all of shape (n_values,)."""
+    """Whether each value of a column contains an identifier, by kind; all of shape (n_values,)."""
     if kind is ValueType.TEXT:
         texts = readable(values)
         found = {name: _found(texts, name) for name in patterns}

@@ -73,7 +73,7 @@ class FileTables:
     """Its rows in the file of all tables."""
 
     def of_table(self, column: str) -> "FileTables":
-        """The same of the rows of the table of a column alone; of those of the dataset for no column."""
+        """The rows of a column's table alone; those of the dataset for no column."""
         if not self.request.tables:
             return self
         return self._of_tables[self.request.table_of(column)]

@@ -34,7 +34,7 @@ def class_table(candidate: Candidate, coalition: Coalition | None = None) -> Val
 def _presence(
     candidate: Candidate, table: ValueCounts, people: NDArray[np.int64], coalition: Coalition | None = None
 ) -> Floats:
-    """Of each class, the share in the file of the people whom its records could be, given by tuple."""
+    """Share in the file of the people whom the records of each class could be, by tuple."""
     shares = np.zeros(int(table.classes.max(initial=-1)) + 1)
     np.maximum.at(shares, table.classes, candidate.presence(people, coalition))
     return shares
@@ -106,7 +106,7 @@ def disclosed_records(
 
 
 def informed_presence(candidate: Candidate, table: ValueCounts, coalition: Coalition | None) -> Floats:
-    """Of each class, the share in the file of the people whom an informed recipient takes its records for."""
+    """Share in the file of the people whom an informed recipient takes the records of each class for."""
     seen = candidate.generalization if coalition is None else coalition.copy
     return _presence(candidate, table, seen.effective, coalition)
 

@@ -61,7 +61,7 @@ class RecordScore:
     """The sensitive attribute that adds most; None where the score is 0."""
 
     def document(self) -> dict[str, object]:
-        """As JSON; the row counted from 1."""
+        """The record's contributions as JSON; its row is counted from 1."""
         known, sensitive = (part and part.model_dump() for part in (self.known_set, self.attribute))
         return {"row": self.row + 1, "rank": self.rank, "score": self.score, "known": known, "sensitive": sensitive}
 

@@ -73,7 +73,7 @@ def events_weights(request: ReleaseRequest) -> list[float]:
 def expected_of_rows(
     candidate: Candidate, codes: NDArray[np.integer], weights: Sequence[Sequence[Floats]], presence: Floats
 ) -> Floats:
-    """The same of rows in codes, (n_rows, n_names), by ``expected_names`` and the share in the file of each row.
+    """Expected disclosure of rows in codes, (n_rows, n_names) by ``expected_names``, and each row's share in the file.
 
     ``weights``: of each value of each column the greatest and the least. A group of a sensitive quasi-identifier weighs
     between its lightest value and its heaviest; a share of the whole, unlike a score, may be highest at either.

@@ -51,7 +51,7 @@ class RecordGame:
     """Whether the recipient attacks it there."""
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """The strategies of the record as JSON."""
         return {**asdict(self), "factors": FACTORS}
 
 

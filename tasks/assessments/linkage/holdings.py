@@ -196,7 +196,7 @@ class Holdings:
         return alike_records(cells[self.candidate.prepared.tuple_of_record[self.released]], masked, classes)
 
     def only(self, names: Collection[str]) -> "Holdings":
-        """The same for an intruder who holds these attributes alone."""
+        """The holdings of an intruder who has these attributes alone."""
         parts = []
         for part in self.parts:
             known = tuple(name for name in part.names if name in names)

@@ -43,7 +43,7 @@ class SpecialRecord:
     """Further ones."""
 
     def document(self) -> dict[str, object]:
-        """As JSON; the row counted from 1."""
+        """The record's scores and sets as JSON; its row is counted from 1."""
         sets = [list(one) for one in self.sets]
         return {"row": self.row + 1, "score": self.score, "dis": self.probability, "sets": sets, "further": self.more}
 

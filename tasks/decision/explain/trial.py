@@ -33,7 +33,7 @@ _NEXT_TO_ZERO = 1e-6
 
 
 def never() -> bool:
-    """As many games as it takes may be solved."""
+    """False: as many games as it takes may be solved."""
     return False
 
 
@@ -42,7 +42,7 @@ def _quiet(_step: str) -> None:
 
 
 class OutOfGames(Exception):
-    """As many games were solved as an explanation may take."""
+    """The games that an explanation may take are used up."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Trial:
         return (TermChange(where, expires.isoformat(), today.isoformat()),)
 
     def changed(self, changes: Sequence[TermChange]) -> Self:
-        """The same under other terms; errors as of ``levers.apply``."""
+        """The trial under other terms; errors as of ``levers.apply``."""
         request = levers.apply(self.request, changes)
         return replace(self, request=request, recipient=request.recipient(self.recipient.id))
 

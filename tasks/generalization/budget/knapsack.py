@@ -58,7 +58,7 @@ class Options:
         return Options(self.payoffs[places], self.usage[:, places], starts, self.label[places]), groups
 
     def times(self, units: Counts) -> "Options":
-        """The same with groups of several equal units, all of which take the group's option."""
+        """These options with groups of several equal units, all of which take the group's option."""
         times = units[self.group]
         return Options(self.payoffs * times, self.usage * times, self.starts, self.label)
 

@@ -115,7 +115,7 @@ class _Search:
 
     @cached_property
     def floors(self) -> dict[int, tuple[int, Floats]]:
-        """By number of the limit: its attribute, and the share lost of that by leaf and level."""
+        """Attribute of each limit, and the share of it that is lost, by leaf and level."""
         trees, axes = self.alone.hierarchies, enumerate(limit.axis for limit in self.limits)
         return {
             place: (axis, lost_share(trees[axis])[trees[axis].positions]) for place, axis in axes if axis is not None

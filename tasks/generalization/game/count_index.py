@@ -124,15 +124,15 @@ class CountIndex:
         return cube_cells(self.hierarchies)
 
     def demanding(self, demands: Demands | None) -> "CountIndex":
-        """The same table under other demands, with the cubes that were counted already."""
+        """The index under other demands, with the cubes that were counted already."""
         return self._other(demands=demands, outcomes={})
 
     def within(self, budget: BudgetPolicy | None) -> "CountIndex":
-        """The same table within another budget, with the cubes that were counted already."""
+        """The index within another budget, with the cubes that were counted already."""
         return self._other(budget=budget, outcomes={}, made={})
 
     def briefly(self) -> "CountIndex":
-        """The same table with short searches, with the cubes that were counted already."""
+        """The index with short searches, with the cubes that were counted already."""
         return self._other(brief=True, outcomes={}, made={})
 
     def __getstate__(self) -> dict[str, Any]:

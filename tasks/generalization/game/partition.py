@@ -56,7 +56,7 @@ class Partition:
 
 
 def walk(parts: tuple[Partition, ...], codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:
-    """As ``Partition.walk``, down the splits that some partitions agree on."""
+    """Levels as of ``Partition.walk``, down the splits that some partitions agree on."""
     hierarchies, withheld = parts[0].hierarchies, np.zeros(len(codes), dtype=np.bool_)
     levels = np.tile(np.array([tree.n_levels - 1 for tree in hierarchies], dtype=np.int32), (len(codes), 1))
     active, strides = np.arange(len(codes)), radix_strides([tree.axis_length for tree in hierarchies])

@@ -52,7 +52,7 @@ class AdditiveCost:
         return self._grid(tuple(level + 1 for level in levels), self._more(levels, classes, firm))
 
     def above(self, classes: Classes) -> float:  # noqa: ARG002
-        """Nothing that the floor does not say."""
+        """No bound beyond the floor: −∞."""
         return -np.inf
 
     @cached_property

@@ -62,7 +62,7 @@ class Pairs:
         return int(self.original.shape[-1])
 
     def only(self, records: Positions) -> "Pairs":
-        """The same with some of the intruder's records."""
+        """The pairs of some of the intruder's records."""
         return replace(self, original=self.original[records], own=self.own[records])
 
     def compared(self, kind: Kind, records: Positions, points: Positions) -> Floats:
@@ -72,7 +72,7 @@ class Pairs:
         return _signed_or_squared(kind, self.points.rows[points] - self.original[records])
 
     def block(self, kind: Kind, part: slice) -> Floats:
-        """The same of some records and all points, shape (n_part, n_points, n_attributes)."""
+        """Distances of some records to all points, shape (n_part, n_points, n_attributes)."""
         if self.points is None:
             return self.original[part]
         return _signed_or_squared(kind, self.points.rows - self.original[part, None, :])
@@ -273,7 +273,7 @@ def lowest(scores: Floats, of: NDArray[np.intp], most: int) -> NDArray[np.intp]:
 
 
 def unit(parameters: Floats) -> Floats:
-    """The same direction with a largest entry of 1; zero stays zero."""
+    """A vector of the same direction with a largest entry of 1; zero stays zero."""
     largest = np.abs(parameters).max()
     return parameters / largest if largest > 0 else parameters
 
