@@ -156,9 +156,9 @@ def assess(
     ``dates`` counts the people found by true dates among shifted or relative ones: by some known dates, with and
     without the class, and by all of them. It shows what days of the week and the calendar reveal about the shift.
 
-    ``events``, of a file with several rows a person, counts the people who match rows that others know, and shows what
-    classes disclose of rows. With ``--levels`` it compares the levels at which these attributes could be released, by
-    the information kept and the rows withheld; with ``--write`` the request then states the best.
+    ``events``, of a file with several rows per person, counts the people who match rows that others know, and shows
+    what classes disclose of rows. With ``--levels`` it compares the levels at which these attributes could be released,
+    by the information kept and the rows withheld; with ``--write`` the request then states the best.
 
     ``utility`` measures the utility of the file: losses of generalization, changes of masked numbers, associations,
     clusters, classifiers, and risk against utility of each masking.

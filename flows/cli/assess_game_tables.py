@@ -28,7 +28,7 @@ _HEADINGS = (
 )
 _LEGEND = (
     ("→", "the recipient's own policy"),
-    ("payoff", "publisher's mean payoff a record, as the policy claims it"),
+    ("payoff", "publisher's mean payoff per record, as the policy claims it"),
     ("kept", "share of the information that is kept"),
     ("claimed risk", "records expected to be re-identified, as the policy claims"),
     ("informed risk", "the same, once the recipient in the title knows the policy"),
@@ -54,7 +54,7 @@ def policy_tables(
 ) -> Iterator[Block]:
     """The comparison, remarks on its rows, and the cost of k-anonymity where the policy demands it."""
     own = adversary_of(request)
-    against = "one attempt a record" if own == _ONE_SHOT else f"a sequential adversary ({own.partition(', ')[2]})"
+    against = "one attempt per record" if own == _ONE_SHOT else f"a sequential adversary ({own.partition(', ')[2]})"
     rows = (("→" if one.chosen else "", one.policy, *_figures(one.figures)) for one in policies)
     yield from table(f"{recipient.id}: all policies, against {against}", _HEADINGS, rows)
     compared = [(one, one.figures) for one in policies if one.figures is not None]
@@ -176,8 +176,10 @@ def _planned(request: ReleaseRequest, compared: _Compared) -> Iterator[str]:
             if one.against == _ONE_SHOT and one.method in _PARTITIONS and found.planned is not None
         }
         once = {one.policy: found.outcome.publisher_payoff for one, found in compared if one.against != _ONE_SHOT}
-        yield from _paying("Made for one attempt a record, against a sequential adversary with access paid once", plans)
-        yield from _paying("Made for a sequential adversary, against one attempt a record", once)
+        yield from _paying(
+            "Made for one attempt per record, against a sequential adversary who pays access once", plans
+        )
+        yield from _paying("Made for a sequential adversary, against one attempt per record", once)
     elif again:
         yield f"{', '.join(again)}: every game here is against a sequential adversary."
     reasons: dict[str, list[str]] = {}

@@ -83,7 +83,7 @@ def search_tables(who: str, solver: str, searches: Sequence[GameSearch]) -> Iter
         for one in searches
     )
     yield from table(
-        f"{who}: the game record by record, against one attempt a record\n{SOLVERS[solver].title}",
+        f"{who}: the game record by record, against one attempt per record\n{SOLVERS[solver].title}",
         ("variant", ">payoff", ">optimal", ">no strategy", ">a record", ">a tuple", ">time s"),
         rows,
         "payoff: the publisher's, mean over the records that have a strategy; optimal: records that pay as much as "

@@ -103,7 +103,7 @@ def check_overrides(call: GateCall) -> None:
     workspace, ledger = call.workspace, call.ledger
     if call.release_id != call.identity.inputs_id and not call.identity.is_new:
         raise StageFailed(
-            "a release under overrides, or decided anew, is not decided again without its bundle",
+            "a release under overrides, or decided a second time, is not decided again without its bundle",
             where=f"release {call.release_id}",
             expected="the bundle that was published",
             got="none",

@@ -25,7 +25,7 @@ _ENDED = frozenset({State.REVOKED, State.SUPERSEDED})
 _LAPSED = "LAPSED"
 _RENEW = (
     "Deliver nothing more under it. A request with a renewed agreement, or under a new version of the policy, is a new "
-    "release and is decided anew."
+    "release and is decided again."
 )
 
 

@@ -5,7 +5,7 @@ The steps of one call, in order:
 1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used, or where its
    policy, population or people are not enrolled.
 2. Name the release by its inputs, and by overrides of its gates that are in force, or by what has changed where it is
-   decided anew. One that is published already is verified and returned as it was decided, with the
+   decided again. One that is published already is verified and returned as it was decided, with the
    reason where the decision no longer holds; an expiry is recorded.
 3. Finish or discard what an earlier, interrupted run of the same release left.
 4. Copy every input into the run's private folder; each must still be the one that the release is named by. Run the

@@ -1,6 +1,6 @@
 """Identity of a release: the hash of its request, data, population, hierarchies and the program that decides.
 
-A release that rests on overrides of gates is named by the overrides too, one that is decided anew by what has changed.
+A release that rests on overrides of gates is named by the overrides too, one that is decided again by what has changed.
 """
 
 from collections.abc import Iterable, Mapping

@@ -189,6 +189,6 @@ def check_hand(ledger: Ledger, record: DecisionRecord, request: ReleaseRequest) 
             where=f"release {record.release_id[:12]} to {record.recipient.id}",
             expected="the earlier copies that it was judged with, and no other",
             got=f"release {further[0].release_id[:12]} to {further[0].recipient} as well",
-            fix="have the same request decided anew, together with that copy: "
+            fix="have the same request decided again, together with that copy: "
             + shlex.join(["releasegate", "release", str(asked.body["request_path"])]),
         )

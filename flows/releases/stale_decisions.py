@@ -1,4 +1,4 @@
-"""Requests that are decided anew: which earlier decisions no longer stand, by the ledger alone.
+"""Requests that are decided again: which earlier decisions no longer stand, by the ledger alone.
 
 Superseded and expired copies stay in their hand, so that only a revoked copy leaves it. A decision of the same inputs
 is made anew once; it shares the random choices of the earlier one, so that only other copies can change its outcome.

@@ -94,7 +94,7 @@ class DesignPoint:
 
     design: Design
     payoff: float
-    """Publisher's mean payoff a record, in the currency of the stakes."""
+    """Publisher's mean payoff per record, in the currency of the stakes."""
     kept: float
     """Share of the information kept, 0 to 1."""
     risk: float

@@ -60,7 +60,7 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
             "Where a recipient knows more, the risk is higher than stated.",
         ),
     )
-    yield "One record a person", _one_record(view)
+    yield "One record per person", _one_record(view)
     yield (
         "Knowledge of the method",
         "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and "

@@ -217,7 +217,7 @@ def transparency(view: RecordView) -> Iterator[Block]:
         bits = ", ".join(f"{name} {numbers.amount(one)}" for name, one in game.deduced.items())
         yield (
             "The recipient also knows which values the people of a class have, and not only which the released groups "
-            f"hold. That adds, in bits a record, on average: {bits}. It narrows values, never the people of a class."
+            f"hold. That adds, in bits per record, on average: {bits}. It narrows values, never the people of a class."
         )
     yield _transparent_chart(view)
     if risk.coalitions:

@@ -39,7 +39,7 @@ from tasks.request.model import Measure, Role
 _DECISIVE = frozenset(
     {
         "Knowledge of a recipient",
-        "One record a person",
+        "One record per person",
         *TITLES.values(),
         "Presence in the file is not known",
         "Detection and penalty as declared",

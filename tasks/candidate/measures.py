@@ -143,7 +143,7 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
             "Identifiers in text that the scanner may miss, of the worst kind", "share of identifiers", Scale.SHARE
         ),
         Measure.TEXT_RESIDUAL: MeasureText(
-            "Suspicious words that remain in released text", "words a text", Scale.COUNT
+            "Suspicious words that remain in released text", "words per text", Scale.COUNT
         ),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),

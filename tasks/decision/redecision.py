@@ -37,7 +37,7 @@ def change_to(decided: Entry, released: Entry, revoked: Entry | None) -> CopyCha
 
 
 def redecision_id(inputs: str, entries: Collection[str]) -> str:
-    """Name of a release that is decided anew: equal for equal inputs and ledger entries, and for nothing else."""
+    """Name of a release that is decided again: equal for equal inputs and ledger entries, and for nothing else."""
     return digest({"inputs": inputs, "since": sorted(entries)})
 
 

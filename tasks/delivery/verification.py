@@ -317,7 +317,7 @@ class _Verification:
         events = (Event.DECIDED, Event.RELEASED, Event.REVOKED) if before else ()
         entries = (one for event in events for one in ledger.entries(event=event) if one.sequence < entry.sequence)
         if before and not is_redecision(before, *of_inputs, entries):
-            yield f"{path} was decided anew for a reason that the ledger does not record"
+            yield f"{path} was decided again for a reason that the ledger does not record"
 
     def _later_faults(self, entries: Sequence[Entry], later: Sequence[Entry], record: DecisionRecord) -> Iterator[str]:
         """Entries since the publication that contradict each other or the recipient's approval."""

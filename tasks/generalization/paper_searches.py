@@ -1,6 +1,6 @@
 """The searches of Wan et al. 2015 by name, each on the record-by-record game of the paper.
 
-The paper's recipient makes one attempt a record; budget, k-anonymity and sequential adversary are no part of it. A
+The paper's recipient makes one attempt per record; budget, k-anonymity and sequential adversary are no part of it. A
 release always uses the exact search. Backward induction (Algorithm 1) tries every strategy of every tuple.
 Lattice-based search (Algorithm 2) is a heuristic that walks down the lattice from the most specific strategy: children
 are charged L·π even where nobody would attack them, as printed; the halting rule is the text's (stop where every child

@@ -1,4 +1,4 @@
-"""The person table of a file with several rows a person: one record a person; and whose row each is.
+"""The person table of a file with several rows per person: one record a person; and whose row each is.
 
 Everything that is counted, generalized and assessed is a record of the person table. An attribute of people has one
 value in all rows of a person, which validation checks; the table has that of the person's first row.

@@ -244,7 +244,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, dask: str | None = None) -> 
                 "only Parquet with one row a person can be read on several machines",
                 where=path.name,
                 expected="a Parquet file, which is read a row group at a time, and no dataset.person",
-                got="another form" if whole else "several rows a person",
+                got="another form" if whole else "several rows per person",
                 fix="export the data as Parquet, or leave --dask out" if whole else "leave --dask out",
             )
         return prepare(loaded, read_data(loaded))

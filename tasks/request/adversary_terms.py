@@ -90,7 +90,7 @@ class AdversaryTerms(RequestPart):
     )
     discount: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="Worth of a unit one step later, γ; 1, endless patience, where not given; below 1 needs because.",
+        description="Worth of a unit one step later, γ; 1, unlimited patience, where not given; below 1 needs because.",
     )
     confirmation: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, description="Probability that a right match is recognized as such, κ."

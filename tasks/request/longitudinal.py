@@ -1,4 +1,4 @@
-"""Rules of requests whose file has several rows a person: attributes of people and of rows, and what these rule out."""
+"""Rules of requests whose file has several rows per person: attributes of people and of rows, and what they exclude."""
 
 from itertools import chain
 from typing import TYPE_CHECKING

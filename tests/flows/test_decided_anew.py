@@ -1,4 +1,4 @@
-"""The same request asked again after copies in the same hand were revoked or released: decided anew, once."""
+"""The same request asked again after copies in the same hand were revoked or released: decided again, once."""
 
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Releases of files with several rows a person: people are counted, and rows leave with their people."""
+"""Releases of files with several rows per person: people are counted, and rows leave with their people."""
 
 import csv
 import json

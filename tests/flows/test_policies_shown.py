@@ -47,7 +47,7 @@ def test_one_table_of_80_columns_with_the_recipients_own_marked(tmp_path: Path) 
     text = shown(tmp_path)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0].strip() == "university: all policies, against one attempt a record"
+    assert lines[0].strip() == "university: all policies, against one attempt per record"
     headings = lines[1].split(), lines[2].split()
     assert headings[0] == ["kept", "claimed", "informed", "P_reid", "P_reid", "P_reid", "time"]
     assert headings[1] == ["policy", "payoff", "%", "risk", "risk", "known", "belief", "file", "s"]
@@ -103,7 +103,7 @@ def test_a_budget_is_kept_by_some_and_said_of_the_others(tmp_path: Path) -> None
 def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
     text = shown(tmp_path, changed(*GENERALIZATION, "adversary", to="sequential"))
     assert "all policies, against a sequential adversary (access shared)" in text
-    assert "against one attempt a record:" not in text
+    assert "against one attempt per record:" not in text
     again = "fmdp-partition is no-attack-partition, fmdp-remainder is no-attack-remainder: every game here is against"
     assert again in notes(text)
     rows = {name: line for line in text.splitlines()[3:15] for name in line[2:].split()[:1]}
@@ -112,8 +112,8 @@ def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
 
 def test_what_partitions_pay_against_the_other_recipient_is_told(tmp_path: Path) -> None:
     text = notes(shown(tmp_path))
-    assert "Made for one attempt a record, against a sequential adversary with access paid once: basic" in text
-    assert "Made for a sequential adversary, against one attempt a record: fmdp-partition-basic pays" in text
+    assert "Made for one attempt per record, against a sequential adversary with access paid once: basic" in text
+    assert "Made for a sequential adversary, against one attempt per record: fmdp-partition-basic pays" in text
     assert "every game here" not in text
 
 

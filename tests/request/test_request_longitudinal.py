@@ -1,4 +1,4 @@
-"""Requests for files with several rows a person: what is accepted, and every refusal with its place and remedy."""
+"""Requests for files with several rows per person: what is accepted, and every refusal with its place and remedy."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A world whose file has several rows a person: visits of patients."""
+"""A world whose file has several rows per person: visits of patients."""
 
 from pathlib import Path
 from typing import Any

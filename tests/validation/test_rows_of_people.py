@@ -1,4 +1,4 @@
-"""Validation of a file with several rows a person: what is of people is counted in people, as the library counts it."""
+"""Validation of a file with several rows per person: people are counted once, as the library counts them."""
 
 from typing import Any
 

@@ -318,7 +318,7 @@ class GameFact(Fact):
     penalties: PenaltiesFact | None = Field(default=None, description="None where the policy asks for no such map.")
     adversary: str = Field(
         default="one-shot",
-        description="Whom the game was played against: one attempt a record, or a sequential adversary.",
+        description="Whom the game was played against: one attempt per record, or a sequential adversary.",
     )
     sharing: SharingFact | None = Field(default=None, description="None where the representation is this recipient's.")
     division: DivisionFact | None = Field(

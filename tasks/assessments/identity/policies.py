@@ -62,7 +62,7 @@ class SequentialAttack:
     beliefs: tuple[BeliefFact, ...]
     """P_reid: the group known, believed, and access paid once for the file."""
     payoff: float
-    """Publisher's mean payoff a record, access paid once; records that are left out pay nothing."""
+    """Publisher's mean payoff per record, access paid once; records that are left out pay nothing."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class ComparedPolicy:
     chosen: bool
     """Whether it is the recipient's own policy."""
     against: str
-    """Adversary of its game: one attempt a record, or sequential, with its belief."""
+    """Adversary of its game: one attempt per record, or sequential, with its belief."""
     k: int | None
     """k where the comparison chose it, as the size of the groups that nobody attacks; else None."""
     figures: PolicyFigures | None

@@ -135,7 +135,7 @@ class SequentialFact(Fact):
     expected_loss: float | None = Field(
         default=None, description="P_reid × L (eq. 1) over the released records, judged; in the currency of the stakes."
     )
-    baseline_maximum: float = Field(description="Risk from an adversary who makes one attempt a record (eq. 7).")
+    baseline_maximum: float = Field(description="Risk from an adversary who makes one attempt per record (eq. 7).")
     baseline_attacked_share: float
     group_sizes: tuple[Bin, ...] = Field(description="Released records by number of candidates.")
     curve: tuple[CurvePoint, ...]
