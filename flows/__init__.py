@@ -1,4 +1,4 @@
-"""What happens, in order: from the workspace, its people and releases up to the gate, actions, pages and commands."""
+"""Order of all that happens: from the workspace, its people and releases up to the gate, actions, pages, commands."""
 
 import os
 

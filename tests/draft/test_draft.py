@@ -883,7 +883,7 @@ def test_what_holds_for_many_columns_is_told_once() -> None:
     assert max(map(len, text.splitlines())) <= 120
     assert text.count("population.lacks") == 1
     assert text.count("; not counted; ") > 5
-    assert text.count("0.5 or more where it is a secret") == 1
+    assert text.count("0.5 or more if it is a secret") == 1
     assert "population.lacks" not in draft_request(data, "data.csv").text
 
 
