@@ -133,9 +133,9 @@ def is_served(pool: str) -> bool:
         return False
 
 
-def _dated(what: str, form: str = "%Y-%m-%d") -> Callable[[], str]:
+def _dated(what: str) -> Callable[[], str]:
     """Name of a scheduled run: what it does, and the day that it was due."""
-    return lambda: f"{what} · {flow_run.get_scheduled_start_time():{form}}"
+    return lambda: f"{what} · {flow_run.get_scheduled_start_time():%Y-%m-%d}"
 
 
 @flow(name="release-request", persist_result=False, retries=0)

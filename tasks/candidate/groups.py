@@ -46,9 +46,9 @@ class Groups:
     from_below: bool = False
     """Whether a group may have more people than are counted, and is judged at whatever size is worst."""
 
-    def smallest(self, number: int = 8) -> "Groups":
-        """The groups with the fewest candidates."""
-        first = np.argsort(self.candidates, kind="stable")[:number]
+    def smallest(self) -> "Groups":
+        """The eight groups with the fewest candidates."""
+        first = np.argsort(self.candidates, kind="stable")[:8]
         return self._at(first, self.records[first])
 
     def distinct(self) -> "Groups":

@@ -6,7 +6,7 @@ CONFIDENCE = 0.95
 """Level of every interval."""
 
 
-def wilson(correct: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(correct: float, n: float) -> tuple[float, float]:
     """Score interval of a share (Wilson 1927), not clipped at counts of 0 or n.
 
     ``correct`` is 0 to n; shared ties make it fractional, and the interval is then wide rather than narrow.
@@ -16,7 +16,7 @@ def wilson(correct: float, n: float, confidence: float = CONFIDENCE) -> tuple[fl
     """
     from scipy.special import ndtri  # noqa: PLC0415  the service shows intervals seldom
 
-    z2 = float(ndtri(0.5 + confidence / 2)) ** 2
+    z2 = float(ndtri(0.5 + CONFIDENCE / 2)) ** 2
     share = correct / n
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)

@@ -339,15 +339,15 @@ def check_absent(draft: Draft, folder: Path, *names: str) -> None:
         )
 
 
-def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE, copy: Source | None = None) -> list[Path]:
+def write_draft(draft: Draft, folder: Path, copy: Source | None = None) -> list[Path]:
     """Write the request, its hierarchies and perhaps a copy of the data, all of them or none.
 
     Returns their paths, the request first. The folder is made where it is missing. Raises WorkspaceError if one of the
     files is there already, or the folder cannot be written.
     """
     copies = {} if copy is None else {copy.path: copy.frame}
-    check_absent(draft, folder, name, *copies)
-    request, written = folder / name, list[Path]()
+    check_absent(draft, folder, REQUEST_FILE, *copies)
+    request, written = folder / REQUEST_FILE, list[Path]()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file_name, table in draft.hierarchies.items():
