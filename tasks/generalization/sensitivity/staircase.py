@@ -29,8 +29,8 @@ class Staircases:
     """Distinct staircases, one after the other; a step is a strategy.
 
     ``starts`` has the first step of each and at last the number of all steps, ``records`` those of each. Of each step:
-    the share of information ``kept``, not rising along a staircase; its group, ``people``, rising, from 1 to the largest
-    safe group; the lattice node; and the generalization ``intensity`` GI, 0 to 1.
+    the share of information ``kept``, not rising along a staircase; its group, ``people``, rising, from 1 to the
+    largest safe group; the lattice node; and the generalization ``intensity`` GI, 0 to 1.
     """
 
     starts: Places
