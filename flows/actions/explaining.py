@@ -15,7 +15,7 @@ from flows.releases.program import code_fact
 from flows.releases.recall import Recalled, find_bundle, recall
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger, recorder_of
-from flows.workspace.progress import listening
+from flows.workspace.progress import step
 from reports.explanation.answer import Explained
 from tasks.candidate.candidate import Redaction
 from tasks.core.errors import WorkspaceError
@@ -43,31 +43,28 @@ _MANY_RECORDS = 5_000
 """Records from which the search is likely to be shared by two processes."""
 
 
-def explained_release(
-    reference: str, recipient: str | None, place: Workspace, say: Callable[[str], None]
-) -> tuple[Recalled, list[Explained]]:
+def explained_release(reference: str, recipient: str | None, place: Workspace) -> tuple[Recalled, list[Explained]]:
     """A release as it was decided, and the explanation for a recipient, or for all of them.
 
-    `say` is called with each step.
     Raises BadInput if there is no such release or recipient; WorkspaceError if its data are
     not at hand as they were; TamperingFound if the bundle is not as recorded.
     """
     with guarded("explanation"):
-        say("verifying the bundle")
+        step("verifying the bundle")
         bundle = find_bundle(reference, place)
         recorder = recorder_of(bundle, place)
         with open_ledger(recorder) as ledger:
             recalled = recall(bundle, ledger, recorder)
-        return recalled, _explained(recalled, recipient, place, say)
+        return recalled, _explained(recalled, recipient, place)
 
 
 def explained_dry_run(
-    request: Path, roots: Sequence[Path], recipient: str | None, place: Workspace, say: Callable[[str], None]
+    request: Path, roots: Sequence[Path], recipient: str | None, place: Workspace
 ) -> tuple[Recalled, list[Explained], list[str]]:
     """A request as a dry run finds it, the explanation for a recipient, or for all of them, and notes."""
-    with listening(say), dry_run(request, place.root, roots, any_policy=True) as made:
+    with dry_run(request, place.root, roots, any_policy=True) as made:
         named = as_arguments(request, roots)
-        explained = _explained(made.recalled, recipient, made.workspace, say)
+        explained = _explained(made.recalled, recipient, made.workspace)
         return made.recalled, [replace(one, tried=named) for one in explained], [*made.notes]
 
 
@@ -134,26 +131,24 @@ class _Copies:
         return self._made[key]
 
 
-def _explained(
-    recalled: Recalled, recipient: str | None, place: Workspace, say: Callable[[str], None]
-) -> list[Explained]:
+def _explained(recalled: Recalled, recipient: str | None, place: Workspace) -> list[Explained]:
     check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
     records = [record for record in recalled.records if recipient in (None, record.recipient.id)]
     if records[0].dataset.rows_in > _MANY_RECORDS:
         expect_second_process()
     request = recalled.loaded.request
-    say("reading data and population")
+    step("reading data and population")
     frame = read_data(recalled.loaded)
     copies = _Copies(recalled, frame, place)
     prepared = prepare(recalled.loaded, frame)
     candidates, groups = copies.counted(request, prepared), _by_stakes(request, records)
     if not candidates.is_large or len(groups) == 1:
         aside: Starter = in_second_process if candidates.is_large else cache
-        return [_explanation(request, record, candidates, say, aside) for record in records]
+        return [_explanation(request, record, candidates, aside) for record in records]
     made = partial(copies.candidates, candidates.index, prepared)
     _ = candidates.index.people  # counted once for both processes
-    others = in_second_process(partial(_in_turn, request, made, groups[1::2], _untold))
-    found = {one.record.recipient.id: one for one in (*_in_turn(request, made, groups[::2], say), *others())}
+    others = in_second_process(partial(_in_turn, request, made, groups[1::2]))
+    found = {one.record.recipient.id: one for one in (*_in_turn(request, made, groups[::2]), *others())}
     return [found[record.recipient.id] for record in records]
 
 
@@ -161,23 +156,16 @@ def _in_turn(
     request: ReleaseRequest,
     made: Callable[[], Candidates],
     groups: Sequence[Sequence[DecisionRecord]],
-    say: Callable[[str], None],
 ) -> list[Explained]:
     each = ((together, made()) for together in groups)  # one after the other, as they hold games
     return [
-        _explanation(request, record, candidates, say, candidates.apart)
+        _explanation(request, record, candidates, candidates.apart)
         for together, candidates in each
         for record in together
     ]
 
 
-def _untold(_step: str) -> None:
-    """Another process has nobody to tell its steps."""
-
-
-def _explanation(
-    request: ReleaseRequest, record: DecisionRecord, candidates: Candidates, say: Callable[[str], None], aside: Starter
-) -> Explained:
+def _explanation(request: ReleaseRequest, record: DecisionRecord, candidates: Candidates, aside: Starter) -> Explained:
     who = record.recipient.id
     decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
     most = candidates.games_solved + max(_SEARCH_WORK // candidates.index.game_size, _FEWEST_GAMES)
@@ -186,7 +174,7 @@ def _explanation(
         request.recipient(who),
         candidates,
         decided,
-        lambda step: say(f"{who}: {step}"),
+        lambda stage: step(f"{who}: {stage}"),
         is_over=partial(_is_over, candidates, most),
         beside=aside,
     )

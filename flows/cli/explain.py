@@ -12,6 +12,7 @@ from flows.actions.explaining import explained_dry_run, explained_release, notes
 from flows.cli.options import DEFAULT_WORKSPACE, RELEASE, RecipientOption, RootsOption, WorkspaceOption
 from flows.cli.output import answer, progress
 from flows.workspace.folders import Workspace
+from flows.workspace.progress import listening
 from reports.explanation.answer import Explained, beyond, closing_attacks, is_reversed, rendered
 from reports.explanation.details import detailed
 from reports.explanation.records import documents
@@ -39,12 +40,12 @@ def explain(
     is named was tried. Figures marked ≈ are estimates: record linkage was tried anew, on other people than a release
     would draw.
     """
-    with progress() as say:
+    with progress() as say, listening(say):
         place = Workspace(workspace.resolve())
         if Path(release).is_file():
-            recalled, explained, notes = explained_dry_run(Path(release), root or [], recipient, place, say)
+            recalled, explained, notes = explained_dry_run(Path(release), root or [], recipient, place)
         else:
-            recalled, explained = explained_release(release, recipient, place, say)
+            recalled, explained = explained_release(release, recipient, place)
             notes = []
     notes += notes_on(recalled)
     return answer(

@@ -12,6 +12,7 @@ from flows.cli.output import Blocks, answer, progress
 from flows.incidents.identifying import IdentifiedPseudonyms, PseudonymIncident, identify_pseudonyms
 from flows.incidents.tracing import opened_evidence
 from flows.workspace.folders import Workspace
+from flows.workspace.progress import listening
 from reports.model.blocks import table
 from reports.model.document import Paragraph, listed, plural
 from tasks.core.guard import guarded
@@ -38,8 +39,8 @@ def identify(
     sealed crosswalks are opened for it; the ledger records who did so, and whether identifiers were written.
     """
     place = Workspace(workspace.resolve())
-    with guarded("identification"), progress() as say, opened_evidence(release, place) as opened:
-        found = identify_pseudonyms(*opened, PseudonymIncident(incident, column, to), say=say)
+    with guarded("identification"), progress() as say, listening(say), opened_evidence(release, place) as opened:
+        found = identify_pseudonyms(*opened, PseudonymIncident(incident, column, to))
     return answer(_document(found), _rendered(found))
 
 

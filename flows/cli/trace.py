@@ -13,6 +13,7 @@ from flows.cli.output import Blocks, answer, progress
 from flows.incidents.incident_file import IncidentSource
 from flows.incidents.tracing import Traced, opened_evidence, trace_incident
 from flows.workspace.folders import Workspace
+from flows.workspace.progress import listening
 from reports.model.blocks import table
 from reports.model.document import Paragraph, plural
 from tasks.core.guard import guarded
@@ -54,8 +55,8 @@ def trace(
         raise typer.BadParameter("--level must lie between 0 and 1")
     source = IncidentSource(incident, register_file, register_id or "")
     place = Workspace(workspace.resolve())
-    with guarded("trace"), progress() as say, opened_evidence(release, place) as opened:
-        traced = trace_incident(*opened, source, level=level, say=say)
+    with guarded("trace"), progress() as say, listening(say), opened_evidence(release, place) as opened:
+        traced = trace_incident(*opened, source, level=level)
     return answer(_document(traced), rendered(traced))
 
 

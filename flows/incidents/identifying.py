@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from flows.incidents.incident_file import IncidentSource, IncidentTable, read_incident
-from flows.incidents.tracing import Say, recorded
+from flows.incidents.tracing import recorded
 from flows.workspace.actor import Clock, utc_now
+from flows.workspace.progress import step
 from tasks.core.errors import BadInput, DataError, WorkspaceError
 from tasks.core.files import write_new
 from tasks.core.guard import guarded
@@ -82,7 +83,6 @@ def identify_pseudonyms(
     incident: PseudonymIncident,
     *,
     clock: Clock = utc_now,
-    say: Say = lambda _text: None,
 ) -> IdentifiedPseudonyms:
     """Find the recipients whose pseudonyms an incident has.
 
@@ -96,17 +96,17 @@ def identify_pseudonyms(
     Raises BadInput if the release has no such pseudonyms, or the incident, the file or a crosswalk cannot be used;
     TamperingFound if bundle, ledger or crosswalk are not as recorded.
     """
-    say("verifying the bundle")
+    step("verifying the bundle")
     report = verify_bundle(bundle, ledger)
     records = tuple(report.records.values())
     column, header = _names(records, incident.column)
     terms, incident = _terms(records, column, bundle), replace(incident, column=header)
-    say("reading the incident")
+    step("reading the incident")
     read = read_incident(IncidentSource(incident.path), (incident.column,))
     shown = _pseudonyms(read, incident)
     if incident.to is not None and incident.to.exists():
         raise _not_written(incident.to, "a file of that name")
-    say("opening the crosswalks")
+    step("opening the crosswalks")
     asked = {"kind": "pseudonyms", "incident_sha256": read.sha256, "total": len(shown), "named": list[str]()}
     with recorded(ledger, report.release_id, asked, clock) as outcome:
         with guarded("identification"):

@@ -5,7 +5,7 @@ is still the one that was decided on; without it, decoys are compared only with 
 remainder classes has the people itself.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from flows.releases.recall import find_bundle, request_of
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger, recorder_of
+from flows.workspace.progress import step
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
@@ -38,8 +39,6 @@ from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.model import Role, SafeHarborRule
 
 HIERARCHIES = Path("evidence") / "hierarchies"
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,6 @@ def trace_incident(
     *,
     level: float = 0.01,
     clock: Clock = utc_now,
-    say: Say = lambda _text: None,
 ) -> Traced:
     """Find the recipients that an incident points to.
 
@@ -107,11 +105,11 @@ def trace_incident(
        outcome is recorded in the ledger before it is reported.
 
     Ledger and vault are those of the workspace that the release was made in. `level`, between 0 and 1, is the greatest
-    likelihood of chance at which a recipient is named; `say` is called with the name of each step.
+    likelihood of chance at which a recipient is named.
     Raises BadInput if the release has no decoys, the incident cannot be used, or the manifest cannot be opened;
     TamperingFound if bundle, ledger or manifest are not as recorded.
     """
-    say("verifying the bundle")
+    step("verifying the bundle")
     report = verify_bundle(bundle, ledger)
     records = tuple(report.records.values())
     commitment = _commitment(records, bundle)
@@ -121,13 +119,13 @@ def trace_incident(
     axes = lineages(
         list(hierarchies.values()), [group.positions if group.extra_labels else None for group in groups.values()]
     )
-    say("reading the incident")
+    step("reading the incident")
     read = read_incident(source, tuple(hierarchies))
     outside = {name: group.extra_labels for name, group in groups.items() if group.extra_labels}
     incident = incident_of_labels(read.frame, hierarchies, axes, source.kind, source.path.name, outside=outside)
-    say("reading the population")
+    step("reading the population")
     population, reason = _population(records[0], hierarchies, ledger, Workspace(bundle.resolve().parent.parent))
-    say("opening the manifest")
+    step("opening the manifest")
     asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
     with recorded(ledger, report.release_id, asked, clock) as outcome:
         with guarded("trace"):

@@ -24,21 +24,20 @@ from tasks.core.guard import guarded
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
 
-_Say = Callable[[str], None]
 _NOT_RECORDED = "Under the request and the enrolments as they are now; nothing is recorded and nothing is released."
 
 
-def explain_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
+def explain_job(given: Mapping[str, Any]) -> tuple[list[Block], int]:
     """Reasons for the decision on a recipient's release, and changes that would reverse it."""
     from flows.actions.explaining import explained_release  # noqa: PLC0415 - imports every method
     from reports.explanation.details import detailed  # noqa: PLC0415
 
     place = Workspace(Path(given["workspace"]))
-    _, (one,) = explained_release(given["subject"], given["recipient"], place, say)
+    _, (one,) = explained_release(given["subject"], given["recipient"], place)
     return list(detailed(one)), one.record.policy.small_cell
 
 
-def reassess_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
+def reassess_job(given: Mapping[str, Any]) -> tuple[list[Block], int]:
     """Assess every copy of a release again; the records and the ledger hold the results."""
     from flows.reassessment.copy_reassessment import TodaysFiles  # noqa: PLC0415
     from flows.reassessment.run import reassess  # noqa: PLC0415 - imports every method
@@ -46,8 +45,7 @@ def reassess_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]
 
     policy = None if given["policy"] is None else Path(given["policy"])
     options = TodaysFiles(policy=policy, roots=tuple(Path(root) for root in given["roots"]))
-    with listening(say):
-        made = reassess(given["subject"], Workspace(Path(given["workspace"])), options)
+    made = reassess(given["subject"], Workspace(Path(given["workspace"])), options)
     blocks: list[Block] = []
     for one in made:
         blocks.append(Heading(f"{one.recipient}: {one.verdict.value}"))
@@ -63,7 +61,7 @@ def reassess_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]
     return blocks, max((one.record.policy.small_cell for one in made if one.record), default=0)
 
 
-def dry_run_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
+def dry_run_job(given: Mapping[str, Any]) -> tuple[list[Block], int]:
     """Decisions that the gate would make on a request, for each recipient; refused where the gate would refuse it.
 
     An officer sets the terms, such as the smallest count that may be shown.
@@ -75,10 +73,7 @@ def dry_run_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     from tasks.decision.measures import RecordCounts, write_result  # noqa: PLC0415
 
     place, roots = Path(given["workspace"]), [Path(root) for root in given["roots"]]
-    with (
-        listening(say),
-        gate.dry_run(Path(given["document"]), place, roots, handed_in_by=given["handed_in_by"]) as made,
-    ):
+    with gate.dry_run(Path(given["document"]), place, roots, handed_in_by=given["handed_in_by"]) as made:
         records = made.recalled.records
     blocks, small_cell = list[Block]([_NOT_RECORDED]), made.recalled.loaded.request.policy.small_cell
     for record in records:
@@ -105,7 +100,7 @@ def dry_run_job(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     return blocks, small_cell
 
 
-_WORK: Mapping[JobKind, Callable[[Mapping[str, Any], _Say], tuple[list[Block], int]]] = {
+_WORK: Mapping[JobKind, Callable[[Mapping[str, Any]], tuple[list[Block], int]]] = {
     JobKind.EXPLAIN: explain_job,
     JobKind.REASSESS: reassess_job,
     JobKind.DRY_RUN: dry_run_job,
@@ -122,8 +117,14 @@ def main(folder: Path) -> int:
 
     kind = JobKind(given["kind"])
     try:
-        with owner_only(), secrets_taken(), acting_as(given["by"]), guarded(kind.value):
-            blocks, small_cell = _WORK[kind](given, lambda name: tell(step=name))
+        with (
+            owner_only(),
+            secrets_taken(),
+            acting_as(given["by"]),
+            guarded(kind.value),
+            listening(lambda name: tell(step=name)),
+        ):
+            blocks, small_cell = _WORK[kind](given)
             html = render(SmallCellRule(small_cell), "web/result.html", blocks=blocks)
             write_whole(folder / RESULT, html.encode())
     except ReleasegateError as error:

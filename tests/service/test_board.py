@@ -513,7 +513,7 @@ def test_a_dry_run_has_the_terms_and_people_that_the_gate_has(
         "handed_in_by": handed_in_by,
     }
     with pytest.raises(BadInput, match=refused):
-        dry_run_job(given, lambda _: None)
+        dry_run_job(given)
 
 
 @pytest.mark.slow
