@@ -126,7 +126,7 @@ def test_every_question_has_its_reason(tmp_path: Path) -> None:
     for reason in (
         "Risks are of people: rows of one person must not pass for a crowd to hide in.",
         "A record hides among the people who look like it.",
-        "Whether somebody outside knows what leaves as it is, is your statement",
+        "You state whether anybody outside knows the values that leave as they are",
         "It heads the decision and every document of the release.",
         "Nobody may review their own request.",
         "Reviewers weigh the risk against the purpose",
@@ -310,9 +310,9 @@ def test_a_secret_that_some_outside_know_leaves_with_one_more_answer(
     assert session.code == 0, session.shown
     words = " ".join(session.shown.split())
     for told in (
-        "k secret that some outside may know",
+        "k secret that some outsiders may know",
         "Probability that somebody outside knows diagnosis of a person",
-        "Who knows it can find the person and learn the rest.",
+        "Whoever knows it can find the person and learn the rest.",
         "as it is grouping, diagnosis",
     ):
         assert told in words, told

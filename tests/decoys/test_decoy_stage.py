@@ -153,7 +153,7 @@ def test_a_second_newcomer_finds_no_seat() -> None:
 
 def test_a_newcomer_with_another_generalization_is_refused() -> None:
     held = asked([with_decoys("clinic"), with_decoys("agency", stakes={"benefit": 1200, "loss": 400, "cost": 4})])
-    with pytest.raises(ParameterError, match="generalized as nobody's"):
+    with pytest.raises(ParameterError, match="generalized like the new recipient's"):
         plant(held, SECOND, first()[1].manifest, generators)
 
 

@@ -135,7 +135,7 @@ def all_in_threes_now() -> Any:
     [
         (seatless, "no seat for a further recipient"),
         (greedy, "more or fewer decoy classes than a seat holds"),
-        (newcomer_of_its_own, "generalized as nobody's who has copies already"),
+        (newcomer_of_its_own, "generalized like the new recipient's"),
         (of_one_file_but_different_now, "generalized alike are to get different ones"),
         (all_in_threes_now, "this version does not match the earlier ones"),
     ],

@@ -277,11 +277,11 @@ def test_a_later_version_in_other_classes_is_refused(placed: Any) -> None:
     """Other stakes or people give other classes, of which a decoy's is none; whole cells are no remainder classes."""
     made, asked = placed
     other = [replace(one, release=of_grid(120), form="other") for one in asked]
-    with pytest.raises(ParameterError, match="does not go with those before it"):
+    with pytest.raises(ParameterError, match="does not match the earlier ones"):
         later(made, other)
     plain = replace(made, problem=replace(made.problem, rosters=()))
     whole = manifest_of(plain, 2, "r", TREES, [()] * len(made.demands))
-    with pytest.raises(ParameterError, match="remainder classes do not go"):
+    with pytest.raises(ParameterError, match="remainder classes cannot follow"):
         continued(whole, asked, "second", TREES, AXES, budget=10**6)
 
 

@@ -100,7 +100,7 @@ def test_a_chain_written_anew_is_found_by_a_kept_determination(kept: Kept, chang
     assert kept.verify().code == 0, "nothing in the chain shows it"
     told = kept.from_pdf()
     assert told.code == 3
-    assert "the ledger is not the one that documents outside it name" in told.err.splitlines()[0]
+    assert "the ledger does not match documents kept outside it" in told.err.splitlines()[0]
     assert f"where: {where}\n" in told.err
     assert what in told.err
     assert str(kept.pdf) in told.err

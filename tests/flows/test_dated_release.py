@@ -199,7 +199,7 @@ def test_a_date_exchanged_after_the_score_never_leaves(
 ) -> None:
     world = make_dated_visits(tmp_path / "world", delivery_format=form)
     exchange_before_hashing(monkeypatch, world, lambda path: exchanged(path, change))
-    with pytest.raises(StageFailed, match="does not follow") as caught:
+    with pytest.raises(StageFailed, match="not what its record says") as caught:
         world.run(engine)
     assert f"cells of {column}" in caught.value.got
     assert_nothing_left(world)
@@ -299,7 +299,7 @@ def test_dates_are_assessed_alone_and_the_draft_proposes_to_shift_them(
     assert found["figures"]["dates.alone_share"] == pytest.approx(decided["by_dates"]["share"], rel=0.2)
     shown = releasegate("assess", "dates", world.request)
     assert "People whom true dates find" in shown.out
-    assert "What the calendar tells of the shift" in " ".join(shown.out.split())
+    assert "What the calendar reveals about the shift" in " ".join(shown.out.split())
     data = shutil.copy(world.data, tmp_path / "data.csv")
     assert releasegate("init", data, "--population", shutil.copy(world.population, tmp_path)).code == 0
     text = " ".join((tmp_path / "request.yaml").read_text().replace("#", " ").split())

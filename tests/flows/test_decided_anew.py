@@ -151,7 +151,7 @@ def test_a_request_that_awaits_review_is_decided_anew_beside_a_copy_that_it_did_
     assert office.state(waiting) is State.AWAITING_REVIEW
     copy = office.release("first", **AGES).release_id
     asked = office.world.request
-    with pytest.raises(StageFailed, match="another copy has left meanwhile") as caught:
+    with pytest.raises(StageFailed, match="another copy was delivered to the same hand") as caught:
         office.approve(waiting)
     assert caught.value.fix.endswith(f": releasegate release {asked}")
     assert office.state(waiting) is State.AWAITING_REVIEW
@@ -253,7 +253,7 @@ def test_of_two_at_once_to_recipients_who_share_neither_is_approved_unseen(offic
     if reviewed:
         waiting = office.release("one", **AGES, policy=REVIEWED | together).release_id
         other()
-        with pytest.raises(StageFailed, match="another copy has left meanwhile"):
+        with pytest.raises(StageFailed, match="another copy was delivered to the same hand"):
             office.approve(waiting)
     record = record_of(
         office.release(

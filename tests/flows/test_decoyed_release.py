@@ -157,7 +157,7 @@ def test_a_file_without_one_row_does_not_show_decoys_by_comparing(decoyed: tuple
     try:
         for who in ("clinic", "institute"):
             world.ask(recipients=[recipient(who, stakes=STAKES)], policy=POLICY, title="One row less")
-            with pytest.raises(RequestError, match="copies of the same people are out") as caught:
+            with pytest.raises(RequestError, match="copies of the same people would give the decoys away") as caught:
                 world.run(engine)
             assert caught.value.fix.startswith(f"add “continues: {outcome.release_id}”")
     finally:

@@ -122,7 +122,7 @@ def test_the_dictionary_has_the_labels_of_what_occurs(world: World, engine: Any)
     assert told == {"sex": {"F": "'=a woman", "M": "a man"}, "visits": {"-2": "lost"}}
     asked["attributes"]["sex"]["labels"]["F"] = "615-555-0100"
     world.request.write_text(json.dumps(asked))
-    with pytest.raises(StageFailed, match="does not follow") as caught:
+    with pytest.raises(StageFailed, match="not what its record says") as caught:
         world.run(engine)
     assert "sex" in caught.value.got
     assert "615-555-0100" not in str(caught.value)
@@ -163,7 +163,7 @@ def test_values_that_come_from_the_population_cannot_be_declared_public(world: W
 
 def test_labels_above_those_released_carry_no_identifier_out_either(world: World, engine: Any) -> None:
     world.write_ages([[*row[:2], f"615-555-01{row[2][:2]}", row[3]] for row in age_rows()])
-    with pytest.raises(StageFailed, match="does not follow") as caught:
+    with pytest.raises(StageFailed, match="not what its record says") as caught:
         world.run(engine)
     assert "age" in caught.value.got
     assert files_holding(world.workspace.root, "615-555-01") == []

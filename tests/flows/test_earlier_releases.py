@@ -135,7 +135,7 @@ def test_another_file_of_the_same_people_is_not_released_beside_decoys(book: Boo
     lines = book.world.data.read_text().splitlines(keepends=True)
     book.world.data.write_text("".join(lines[:-1]))
     now = UNIVERSITY if first is not UNIVERSITY else with_decoys("clinic")
-    with pytest.raises(RequestError, match="copies of the same people are out") as caught:
+    with pytest.raises(RequestError, match="copies of the same people would give the decoys away") as caught:
         book.found(now)
     assert ("continues" in caught.value.fix) == (first is not UNIVERSITY)
 
@@ -144,7 +144,7 @@ def test_people_who_cannot_be_read_count_as_the_same(book: Book) -> None:
     book.delivered(A, with_decoys("clinic"))
     book.other_people()
     book.workspace.kept(A, "someone").unlink()
-    with pytest.raises(RequestError, match="copies of the same people are out"):
+    with pytest.raises(RequestError, match="copies of the same people would give the decoys away"):
         book.found(UNIVERSITY)
 
 

@@ -143,7 +143,7 @@ def test_a_file_exchanged_after_its_score_was_read_never_leaves(
 ) -> None:
     world.ask(delivery_format=form, **MASKED)
     exchange_before_hashing(monkeypatch, world, lambda path: exchanged(path, change))
-    with pytest.raises(StageFailed, match="does not follow") as caught:
+    with pytest.raises(StageFailed, match="not what its record says") as caught:
         world.run(engine)
     assert CHANGES[change] in caught.value.got
     assert ID_MARK not in str(caught.value)
@@ -155,7 +155,7 @@ def test_one_that_is_to_be_reviewed_is_not_even_sealed(
 ) -> None:
     world.ask(**REVIEWED)
     exchange_before_hashing(monkeypatch, world, lambda path: exchanged(path, names_in_notes))
-    with pytest.raises(StageFailed, match="does not follow"):
+    with pytest.raises(StageFailed, match="not what its record says"):
         world.run(engine)
     assert_nothing_left(world)
 
@@ -192,7 +192,7 @@ def test_what_was_not_exchanged_leaves(form: str, world: World, engine: Any) -> 
 def test_a_label_of_a_hierarchy_carries_no_identifier_out(world: World, engine: Any) -> None:
     """Labels are the requester's own text, and leave in the place of values."""
     world.write_ages([[row[0], f"615-555-01{row[1][:2]}", *row[2:]] for row in age_rows()])
-    with pytest.raises(StageFailed, match="does not follow") as caught:
+    with pytest.raises(StageFailed, match="not what its record says") as caught:
         world.run(engine)
     assert "age" in caught.value.got
     assert "615" not in str(caught.value)

@@ -227,7 +227,7 @@ def test_a_row_exchanged_after_the_score_never_leaves(
 ) -> None:
     world = make_visits(tmp_path / "world", delivery_format=form)
     exchange_before_hashing(monkeypatch, world, lambda path: exchanged(path, change))
-    with pytest.raises(StageFailed, match="does not follow") as caught:
+    with pytest.raises(StageFailed, match="not what its record says") as caught:
         world.run(engine)
     assert f"cells of {column}" in caught.value.got
     assert_nothing_left(world)

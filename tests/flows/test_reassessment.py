@@ -492,7 +492,7 @@ def test_a_population_of_others_leaves_nothing_to_score(out: Out, tmp_path: Path
     write_table(other, [{"age": "7", "sex": "X", "zip": "99999", "count": "5"}], (*QUASI_IDENTIFIERS, "count"))
     (found,) = out.again(population=other)
     assert found.verdict is TodaysVerdict.CANNOT
-    assert "the population has nobody of the values" in found.because[0]
+    assert "nobody in the population has the values" in found.because[0]
     assert found.record is not None
     assert {gate.open for gate in found.record.gates if gate.id == INFORMED} == {None}
 

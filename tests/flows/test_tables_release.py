@@ -127,7 +127,7 @@ def test_dictionaries_manifest_and_reports_name_the_tables(made: tuple[World, Ou
     assert "Further tables of the same people" in shown
     assert "visit_id: replaced by a pseudonym" in shown
     assert "lab_id: removed" in shown
-    assert "not known is that two rows are within the same one" in shown
+    assert "not that two rows are within the same one" in shown
 
 
 @pytest.fixture

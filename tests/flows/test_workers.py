@@ -96,10 +96,10 @@ def test_the_process_that_workers_are_forked_from_has_one_thread(module: str) ->
     """A child of one with threads may wait for ever for a lock that one of them held."""
     script = (
         "import os\n"
-        "from flows.pipeline.second_process import beside\n"
+        "from flows.pipeline.second_process import in_second_process\n"
         "from flows.pipeline.workers import start_fork_server\n"
         f"start_fork_server(preloaded='{module}')\n"
-        "print(len(os.listdir(f'/proc/{beside(os.getppid)()}/task')))\n"
+        "print(len(os.listdir(f'/proc/{in_second_process(os.getppid)()}/task')))\n"
     )
     unset = ("OPENBLAS", "OMP_", "JE_ARROW")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(unset)}

@@ -213,7 +213,7 @@ def test_an_answer_with_other_records_than_were_asked_for_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(by_dask, "connect", lambda _: Careless())
-    with pytest.raises(StageFailed, match="other records than it has"):
+    with pytest.raises(StageFailed, match="too many or too few records"):
         in_pieces(odd_request(tmp_path, drawn(60), 20), dask="tcp://127.0.0.1:1")
 
 

@@ -169,7 +169,7 @@ class TestAttempts:
     def test_risk_with_and_without_decoys_stands_side_by_side(self) -> None:
         text = section(decoy_records.approved())
         assert "with and without decoys (judged) 0.01333 0.00561" in text
-        assert "who takes decoys for real 0.01639 0.00563" in text
+        assert "who mistakes decoys for real records 0.01639 0.00563" in text
         assert "0.0056 of the attempts identify a person of the data; without decoys it would be 0.00561" in text
 
     @pytest.mark.parametrize(

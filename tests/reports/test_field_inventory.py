@@ -38,5 +38,5 @@ def test_what_pseudonyms_link_and_who_can_undo_them_is_printed() -> None:
     assert f"{fresh} Several rows have the same pseudonym." in shown["fields"]
     assert f"{stable} With them the recipient can join this copy, record by record, with its other" in shown["fields"]
     assert "The crosswalk from pseudonyms to identifiers is sealed" in shown["fields"]
-    assert "In place of patient stand codes made with a secret key." in shown["safeharbor"]
+    assert "Codes made with a secret key replace patient." in shown["safeharbor"]
     assert "Pseudonyms stand in place of the values of patient." in shown["loss"]

@@ -140,12 +140,12 @@ class TestUtility:
         assert "a figure may rise" not in section(records.approved())
         risen = AssociationFact(attributes=("age", "sex"), measure="Cramér's V", before=0.1, after=0.5)
         told = section(with_utility(associations=(risen,)))
-        assert "a figure may rise, which is a distortion as much as a fall." in told
+        assert "A figure may therefore rise, which is as much a distortion as a fall." in told
 
     def test_clusters_and_classifiers_stand_beside_what_they_compare_with(self) -> None:
         text = section(records.approved())
         assert "Rand 1971); of those together in either, 83.25% are together in both (Jaccard); F is 0.909." in text
-        assert "agrees with itself by 99.77% (Rand), F 0.996" in text
+        assert "from different starts agree by 99.77% (Rand), F 0.996" in text
         assert "Naive Bayes 2,100 80.22% (77.49–82.69%) 79.89% (77.15–82.38%)" in text
         assert "Always the commonest class – 75.89% 75.89%" in text
         assert "Association of zip and native-country (The table of both has more cells than records)." in text

@@ -79,7 +79,7 @@ def test_a_population_is_one_thing(terms: dict[str, Any], got: str) -> None:
          "policy.gates", "a gate on estimated"),
         ({**LACKING, "lacks": ["diagnosis"]}, [PARTITION, BY_DATA], "population.lacks", "names quasi-identifiers"),
         ({**LACKING, "lacks": ["zip", "age", "sex"]}, [PARTITION, BY_DATA], "population.lacks", "not all of them"),
-        ({**LACKING, "lacks": ["age"]}, [PARTITION, BY_DATA], "population.lacks", "a rule of Safe Harbor"),
+        ({**LACKING, "lacks": ["age"]}, [PARTITION, BY_DATA], "population.lacks", "a Safe Harbor rule"),
         (LACKING, [BY_DATA], "policy.generalization.method", "every recipient's method is a partition"),
         (LACKING, [PARTITION], "policy.generalization.cell_weights", "weighed by the records"),
         (LACKING, [PARTITION, BY_DATA, changed("policy", "generalization", "k_anonymity", to={"k": 2})],

@@ -26,7 +26,7 @@ def edited(text: str, terms: str) -> str:
         ("budget: {attacked_share: 0.1}, k_anonymity: {k: 5}", "exclude each other", "budget"),
         ("budget: {suppression: 0.1}, minimum_class_size: 5", "minimum_class_size", "minimum_class_size"),
         ("method: common, budget: {attacked_share: 0.1}", "per-record methods", "budget"),
-        ("method: basic, budget: {least_records: 5}", "of the partitions", "budget.least_records"),
+        ("method: basic, budget: {least_records: 5}", "only to partitions", "budget.least_records"),
         ("budget: {utility_floor: {diagnosis: 0.9}}", "quasi-identifiers", "budget.utility_floor"),
     ],
 )

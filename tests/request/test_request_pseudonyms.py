@@ -78,13 +78,13 @@ def test_a_role_is_delivered_where_values_or_pseudonyms_leave() -> None:
             [],
             "{role: pseudonym, pseudonym: {format: integer, project: cohort}}",
             "attributes.record_id.pseudonym.format",
-            "permute whole numbers",
+            "need whole-number identifiers",
         ),
         (
             ["patient: {role: pseudonym, pseudonym: {project: cohort}}"],
             None,
             "attributes.patient.pseudonym.project",
-            "the column by which copies in one hand are compared",
+            "the column by which copies are compared",
         ),
         (
             [

@@ -192,7 +192,7 @@ def test_a_map_over_the_prior_does_not_contradict_a_register() -> None:
     found["recipients"][0]["agreement"].update(penalty=10, detection_rate=0.1)
     ReleaseRequest.model_validate(found)
     found["external_data"] = {"path": "register.csv", "source": "a register"}
-    with pytest.raises(ValidationError, match="a map over priors has no register"):
+    with pytest.raises(ValidationError, match="a map over priors excludes a register"):
         ReleaseRequest.model_validate(found)
 
 
