@@ -218,7 +218,9 @@ def test_values_and_groups_are_dragged_onto_one_another(browser: Any, tmp_path: 
         drag("value:text-is('north')", "> div")
         assert groups() == ["", "south, west", "south, west"]
         tab.page.fill("[name='group.1']", "coast")
-        tab.page.keyboard.press("Tab")
+        with tab.page.expect_response(lambda answer: answer.request.method == "POST"):  # the preview moves the board
+            tab.page.keyboard.press("Tab")
+        tab.page.wait_for_load_state("networkidle")
         drag("part:text-is('north')", ".group:has-text('coast')")
         assert groups() == ["coast", "coast", ""]
         drag("group > .name", ".part:text-is('west')")

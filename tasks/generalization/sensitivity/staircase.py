@@ -28,9 +28,10 @@ Places = NDArray[np.intp]
 class Staircases:
     """Distinct staircases, one after the other; a step is a strategy.
 
-    ``starts`` has the first step of each and at last the number of all steps, ``records`` those of each. Of each step:
-    the share of information ``kept``, not rising along a staircase; its group, ``people``, rising, from 1 to the
-    largest safe group; the lattice node; and the generalization ``intensity`` GI, 0 to 1.
+    ``starts`` has the first step of each and at last the number of all steps, ``records`` those of each, ``of_tuple``
+    the staircase of each tuple of the data. Of each step: the share of information ``kept``, not rising along a
+    staircase; its group, ``people``, rising, from 1 to the largest safe group; the lattice node; and the generalization
+    ``intensity`` GI, 0 to 1.
     """
 
     starts: Places
@@ -39,6 +40,7 @@ class Staircases:
     nodes: Places
     intensity: Floats
     records: Floats
+    of_tuple: Places
 
     @cached_property
     def owner(self) -> Places:
@@ -75,6 +77,7 @@ def staircases(problem: Problem, data: Tuples, largest_safe: int, floor: Codes |
         nodes=nodes[steps],
         intensity=problem.lattice.intensity(problem.lattice.nodes)[nodes[steps]],
         records=np.bincount(of_tuple, weights=data.counts, minlength=len(chosen)).astype(np.float64),
+        of_tuple=of_tuple,
     )
 
 
