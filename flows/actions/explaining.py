@@ -46,8 +46,8 @@ _MANY_RECORDS = 5_000
 def explained_release(reference: str, recipient: str | None, place: Workspace) -> tuple[Recalled, list[Explained]]:
     """A release as it was decided, and the explanation for a recipient, or for all of them.
 
-    Raises BadInput if there is no such release or recipient; WorkspaceError if its data are
-    not at hand as they were; TamperingFound if the bundle is not as recorded.
+    Raises BadInput if there is no such release or recipient; WorkspaceError if its data are not at hand as they were;
+    TamperingFound if the bundle is not as recorded.
     """
     with guarded("explanation"):
         step("verifying the bundle")

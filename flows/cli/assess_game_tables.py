@@ -177,7 +177,7 @@ def _planned(request: ReleaseRequest, compared: _Compared) -> Iterator[str]:
         }
         once = {one.policy: found.outcome.publisher_payoff for one, found in compared if one.against != _ONE_SHOT}
         yield from _paying(
-            "Made for one attempt per record, against a sequential adversary who pays access once", plans
+            "Made for one attempt per record, against a sequential adversary who pays for access once", plans
         )
         yield from _paying("Made for a sequential adversary, against one attempt per record", once)
     elif again:

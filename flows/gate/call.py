@@ -1,4 +1,4 @@
-"""One call of the gate, and the terms of the run that it makes: the ledger and the enrolments of now."""
+"""One call of the gate, and the terms of the run that it makes, by the ledger and its enrolments as they are now."""
 
 from dataclasses import dataclass
 from datetime import datetime

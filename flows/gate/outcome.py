@@ -19,7 +19,7 @@ class Outcome:
     repeated: bool
     """Whether it had been decided before; then nothing was done again."""
     standings: Mapping[str, Standing] = field(default_factory=dict)
-    """Present standing of the release by recipient, after later votes, revocations and expiry."""
+    """Current standing of the release by recipient, after later votes, revocations and expiry."""
     lapsed: Mapping[str, str] = field(default_factory=dict)
     """Reason, by recipient, that an earlier decision no longer holds; files delivered under it stay where they are."""
     positions: Path | None = None

@@ -1,7 +1,7 @@
 """The service's Prefect server, in a process of its own that never outlives the process which started it.
 
-Run by ``flows.service.orchestrator`` as ``python -P server_process.py SOCKET PARENT``, with standard input as a pipe
-whose other end only the parent holds.
+Run by ``flows.service.orchestrator`` as ``python -P prefect_server_process.py SOCKET PARENT``, with standard input as
+a pipe whose other end only the parent holds.
 """
 
 import gc

@@ -84,7 +84,7 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
 
 
 def _cancelled(service: Service, entry: QueuedRequest) -> RequestCancelled | None:
-    """The request to cancel a request, unless the ledger has its decision or cannot be read."""
+    """The cancellation that somebody asked for, unless the ledger has the decision or cannot be read."""
     cancelled = service.queue.notes(entry.id).cancellation()
     try:
         return None if cancelled is None or is_decided(service.workspace, entry.id) else cancelled

@@ -112,7 +112,7 @@ def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
 
 def test_what_partitions_pay_against_the_other_recipient_is_told(tmp_path: Path) -> None:
     text = notes(shown(tmp_path))
-    assert "Made for one attempt per record, against a sequential adversary who pays access once: basic" in text
+    assert "Made for one attempt per record, against a sequential adversary who pays for access once: basic" in text
     assert "Made for a sequential adversary, against one attempt per record: fmdp-partition-basic pays" in text
     assert "every game here" not in text
 
