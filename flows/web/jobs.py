@@ -144,8 +144,9 @@ class Jobs:
         """The last run of a job; None where there was none."""
         folder = self._folder / job.name
         try:
-            lines = (folder / STEPS).read_text(encoding="utf-8").splitlines()
+            # The lock first: a job that no longer holds it has written its end.
             running = is_held(folder / _LOCK)
+            lines = (folder / STEPS).read_text(encoding="utf-8").splitlines()
         except OSError:
             return None
         told = [found for line in lines if isinstance(found := _document(line), dict)]

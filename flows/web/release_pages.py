@@ -5,7 +5,7 @@ opened for one signature and forgotten; it is in no session and on no disk (``do
 sent once, and applies to the release as its page showed it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
@@ -23,7 +23,7 @@ from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.board_pages import problem_in_words
 from flows.web.current_state import banner
 from flows.web.evidence import Evidence, IndexedRelease, evidence
-from flows.web.jobs import Job, JobKind
+from flows.web.jobs import Job, JobKind, JobState
 from flows.web.ledger_pages import casting_logins, entry_view
 from flows.web.site import REVOKES, Refused, Visitor, fields, log, not_allowed, not_found, query, see_other, sentence
 from flows.workspace.actor import acting_as
@@ -71,6 +71,8 @@ class ShownRelease:
     visitor: Visitor
     listed: IndexedRelease
     found: Evidence
+    jobs: Mapping[JobKind, JobState | None]
+    """Explanation and re-assessment as they stood before the ledger was read: what an ended one recorded is in it."""
 
     def why_no_vote(self) -> str:
         """Reason that the visitor has no vote on it; empty if they have one."""
@@ -270,12 +272,16 @@ def _shown(
     recipient: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")],
 ) -> ShownRelease:
     """The release of an address; a visitor who may not see it does not learn whether it exists."""
+    jobs = {
+        kind: visitor.site.jobs.state(_job(visitor, release_id, recipient, kind))
+        for kind in (JobKind.EXPLAIN, JobKind.REASSESS)
+    }
     own = (one for one in visitor.seen() if (one.release_id, one.recipient) == (release_id, recipient))
     listed = next(own, None)
     if listed is None:
         raise not_found()
     found = evidence(visitor.site.workspace, release_id, recipient, visitor.site.clock(), who=visitor.account.name)
-    return ShownRelease(visitor, listed, found)
+    return ShownRelease(visitor, listed, found, jobs)
 
 
 CurrentRelease = Annotated[ShownRelease, Depends(_shown)]
@@ -298,8 +304,7 @@ def show(release: CurrentRelease) -> Response:
     logins = casting_logins(found.entries)
     record, history = found.record, [entry_view(entry, logins) for entry in found.entries]
     may = {JobKind.EXPLAIN: release.may_have_explained, JobKind.REASSESS: release.may_comment}
-    kinds = [kind for kind in may if may[kind]]
-    jobs = {kind.value: visitor.site.jobs.state(job_of(release, kind)) for kind in kinds}
+    jobs = {kind.value: state for kind, state in release.jobs.items() if may[kind]}
     return release.page(
         "release.html",
         record=record,
@@ -333,9 +338,13 @@ def show(release: CurrentRelease) -> Response:
 
 
 def job_of(release: ShownRelease, kind: JobKind) -> Job:
-    """A job about the release; a re-assessment is one of all its copies."""
-    whose = "" if kind is JobKind.REASSESS else release.listed.recipient
-    return Job(kind, release.listed.release_id, whose, release.visitor.actor)
+    """A job about the release."""
+    return _job(release.visitor, release.listed.release_id, release.listed.recipient, kind)
+
+
+def _job(visitor: Visitor, release_id: str, recipient: str, kind: JobKind) -> Job:
+    """A job of a visitor; a re-assessment is one of all copies of a release."""
+    return Job(kind, release_id, "" if kind is JobKind.REASSESS else recipient, visitor.actor)
 
 
 @router.get("/releases/{release_id}/{recipient}/documents/{name}")
