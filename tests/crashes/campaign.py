@@ -143,8 +143,8 @@ class _Kill:
     def _strike(self, running: Running, name: str, reached: Callable[[], bool]) -> None:
         delay = float(self.generator.uniform(0, _LONGEST_DELAY))
         self.moment = f"{delay:.2f} s after “{name}”"
-        if until(reached, running):
-            running.ended.wait(delay)
+        check(until(reached, running), f"it ended before “{name}”:\n{running.said()}")
+        running.ended.wait(delay)
         if running.kill():
             self.told.kills[f"{self.case.name}: {name}"] += 1
         else:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,15 @@ _QUICK = {"linkage": {"learned": False, "individuals": 100}}
 _STEPS = (
     "starting",
     "reading",
-    "validating",
     "masking",
-    "weighing",
-    "generalizing",
+    "validating",
     "scoring",
-    "planning",
-    "linking",
-    "measuring",
+    "judging",
+    "generalizing",
+    "assessing",
     "writing",
     "deciding",
+    "checking",
     *["sealing"] * 4,
 )
 """Beginnings of the steps that the command tells; the last ones, in which things are recorded and moved, more often."""
@@ -46,7 +45,6 @@ class Case:
     steps: tuple[str, ...] = _STEPS
     votes: bool = False
     """Whether two reviewers vote on it."""
-    marks: tuple[str, ...] = field(default=())
 
 
 def _asked(world: World, number: int, **changes: Any) -> World:
@@ -61,7 +59,7 @@ def _plain(folder: Path, number: int) -> World:
 
 def _reviewed(folder: Path, number: int) -> World:
     review = {"required": 2, "reviewers": list(REVIEWERS)}
-    policy = {"id": "standard", "version": "1", "presence": "unknown", "review": review} | _QUICK
+    policy = {"id": "reviewed", "version": "1", "presence": "unknown", "review": review} | _QUICK
     return _asked(make_world(folder), number, recipients=[UNIVERSITY], policy=policy)
 
 

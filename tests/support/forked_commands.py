@@ -25,6 +25,7 @@ from tests.support.shared_workers import BRIEFLY
 from tests.support.world import ROOT, command
 
 _FORKING = """
+import tests.support.arithmetic  # one thread: what follows forks
 import json, os, select, sys, tempfile, threading
 from multiprocessing import forkserver
 
