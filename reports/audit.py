@@ -431,7 +431,7 @@ _LISTED: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
     "interventions": (
         (
             ("interventions",),
-            "All overrides are listed, also those from before the period: an officer has answered for failed gates, "
+            "All overrides are listed, also those from before the period: an officer has overridden failed gates, "
             "or has reopened a release that its reviewers rejected. A name without a signature is only a claim; the "
             "login is shown beside it.",
             "No override is recorded since the ledger began, and no revocation in the period.",

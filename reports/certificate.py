@@ -22,6 +22,7 @@ from reports.model.document import (
     VerdictBox,
     digest_text,
     kept,
+    listed,
     text,
 )
 from reports.model.record_view import RecordView
@@ -91,8 +92,8 @@ def _approval(view: RecordView, approved: datetime) -> Iterator[Block]:
     )
     if answering:
         yield (
-            f"It was approved by way of exception: {', '.join(answering)}, for the releasing organization, "
-            f"{'answers' if len(answering) == 1 else 'answer'} for a departure from the limits that its policy sets. "
+            f"It was approved by way of exception: {listed(answering)}, for the releasing organization, "
+            f"{'is' if len(answering) == 1 else 'are'} responsible for a departure from the limits of its policy. "
             "The exception holds for this release alone and relaxes none of the conditions below."
         )
 

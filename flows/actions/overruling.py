@@ -47,7 +47,7 @@ class Overridden:
 
 
 def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
-    """Record that an officer answers for failed gates of a blocked release.
+    """Record that an officer overrides failed gates of a blocked release.
 
     The action is that of a person in policy.review.officers who did not ask for the release; its reason is printed in
     the determination of a release that rests on the override. `gates` are ids of policy.review.overridable.
@@ -139,7 +139,7 @@ def _checked(release: OpenRelease, case: ReleaseCase, gates: Collection[str]) ->
         )
     if record.not_assessed:
         raise StageFailed(
-            "a stage has failed, and no officer can answer for figures that were not measured",
+            "a stage has failed, and figures that were not measured cannot be overridden",
             where=where,
             expected="a release whose stages have all finished",
             got="; ".join(one.stage for one in record.not_assessed),

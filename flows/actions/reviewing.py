@@ -207,7 +207,7 @@ def _request_kept(release: OpenRelease, case: ReleaseCase) -> ReleaseRequest:
 
 
 def answering(ledger: Ledger, record: DecisionRecord, stands: Standing) -> tuple[str, ...]:
-    """Officers who answer for overrides that this release rests on, and so do not review it.
+    """Officers who made overrides that this release rests on, and so do not review it.
 
     Of several who have overridden one gate the record shows the last.
     """

@@ -33,7 +33,7 @@ _COMMANDS = {
     "explain": "Say why a release was approved or blocked, and the smallest change that would reverse the verdict.",
     "review": "Vote on a release that awaits review, or show the state of its review.",
     "revoke": "Revoke a release permanently: nothing more is delivered under it.",
-    "override": "Answer for failed gates of a blocked release, or put a rejected one before its reviewers again.",
+    "override": "Override failed gates of a blocked release, or put a rejected one before its reviewers again.",
     "sign": "Sign the determination of a release with an expert's X.509 certificate.",
     "reassess": "Assess earlier releases again: the same bytes under today's population, policy, prices and program.",
     "audit": "Write the audit of a period: PDF, JSON and CSV, from the ledger alone.",
@@ -44,7 +44,7 @@ _COMMANDS = {
     "key": "Keys that people sign with, and keys that seal decoy manifests.",
     "account": "Accounts of the reviewer's page.",
     "doctor": "Say what is missing on this machine, and how to get it.",
-    "token": "Tokens with which people and systems hand in requests over HTTP.",
+    "token": "Tokens with which people and systems submit requests over HTTP.",
 }
 """Every command, in the order of the help, with the first paragraph of its own help.
 

@@ -45,7 +45,7 @@ from tasks.reassessment.request import policy_from
 from tasks.request.load import load_request
 from tasks.request.model import Population
 
-AsOption = Annotated[str, typer.Option("--as", help="Enrolled officer who answers for it.", show_default=False)]
+AsOption = Annotated[str, typer.Option("--as", help="Enrolled officer who is responsible for it.", show_default=False)]
 TextIdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id in the library.", show_default=False)]
 VersionArgument = Annotated[str, typer.Argument(help="Version, in one line.", show_default=False)]
 

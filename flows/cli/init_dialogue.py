@@ -352,7 +352,7 @@ class Dialogue:
         offered = ", ".join(f"{key} {meaning}" for key, (_, meaning) in _MORE.items())
         text = self.asking.text(
             f"what to add, by number: {offered}; Enter: nothing",
-            "Copies in one hand can be compared, so name the earlier ones. Expert and controls are for the "
+            "Copies held by one party can be compared, so name the earlier ones. Expert and controls are for the "
             "determination; what columns hold, for the recipient's dictionary.",
             wrong=lambda text: "" if {*keys(text)} <= _MORE.keys() else f"numbers from 1 to {len(_MORE)}",
         )

@@ -79,7 +79,7 @@ def make(
 ) -> int:
     """Make a signing key at your own machine, without a workspace; it is registered with `key register` or on the page.
 
-    The public key, NAME.public.json, is written beside the private one: hand in the public key, keep the private one.
+    The public key, NAME.public.json, is written beside the private one: submit the public key, keep the private one.
     """
     private, public = make_key(name, map(WorkflowRole, role), key_file, partial(ask_passphrase, confirm=True))
     return answer(

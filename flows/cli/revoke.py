@@ -42,12 +42,12 @@ def override(
     ] = None,
     gate: Annotated[
         list[str] | None,
-        typer.Option("--gate", help="Id of a failed gate that you answer for; may be repeated.", show_default=False),
+        typer.Option("--gate", help="Id of a failed gate to override; may be repeated.", show_default=False),
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
 ) -> int:
-    """Answer for failed gates of a blocked release, or put a rejected one before its reviewers again.
+    """Override failed gates of a blocked release, or put a rejected one before its reviewers again.
 
     With --gate, for gates that the policy lets officers override: this release stays blocked, and the same request,
     released again within the policy's days, makes a new one for this recipient. It shows the gates as failed and
@@ -75,7 +75,7 @@ def override(
         [
             outcome("OVERRIDDEN", f"  {made.recipient}", "awaiting"),
             *(f"  {one.title}: {measured}; {required} required" for one, measured, required in gates),
-            f"  {made.officer} answers for this until {made.valid_until}. This release stays blocked; "
+            f"  {made.officer} is responsible for this until {made.valid_until}. This release stays blocked; "
             "release the same request again, and a new one is decided for this recipient.",
         ],
     )

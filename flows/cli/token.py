@@ -1,4 +1,4 @@
-"""``releasegate token``: tokens with which requests are handed in over HTTP."""
+"""``releasegate token``: tokens with which requests are submitted over HTTP."""
 
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from flows.workspace.folders import Workspace
 from reports.model.blocks import outcome, table
 from tasks.core.guard import guarded
 
-token = typer.Typer(no_args_is_help=True, help="Tokens with which people and systems hand in requests over HTTP.")
+token = typer.Typer(no_args_is_help=True, help="Tokens with which people and systems submit requests over HTTP.")
 
 
 @token.command()

@@ -10,7 +10,7 @@ from flows.releases.cases import opened, wait_and_settle
 from flows.releases.earlier import decoys_to_continue, what_is_superseded
 from flows.releases.identity import ReleaseIdentity
 from flows.releases.program import code_fact
-from flows.releases.released_copies import copies_in_hand
+from flows.releases.released_copies import copies_held
 from flows.workspace.actor import SteadyClock
 from flows.workspace.folders import Workspace
 from tasks.core.errors import StageFailed, TamperingFound
@@ -92,7 +92,7 @@ def terms_of(call: GateCall, people: InvolvedPeople, requested_at: datetime) -> 
 
 def _earlier_copies(call: GateCall) -> dict[str, Any]:
     """Earlier copies in the hands of the recipients; waits for copies that others are still delivering."""
-    found = copies_in_hand(call.ledger, call.loaded.request, call.release_id)
+    found = copies_held(call.ledger, call.loaded.request, call.release_id)
     for release in sorted({copy["release"] for one in found.values() for copy in one["copies"]}):
         wait_and_settle(call.workspace, call.ledger, release)
     return found

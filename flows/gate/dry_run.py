@@ -1,8 +1,8 @@
 """A dry run of a request: what the gate would decide on it now. Nothing is recorded, reported or delivered.
 
-The enrolments of the workspace and earlier copies in the same hand count as they do for a release. Where nothing is
-enrolled yet, the request's own policy, population and people do, in a workspace that ends with the dry run. Whoever has
-the data may try a policy that is not enrolled, which a release refuses.
+The enrolments of the workspace and earlier copies held by the same party count as they do for a release. Where nothing
+is enrolled yet, the request's own policy, population and people do, in a workspace that ends with the dry run. Whoever
+has the data may try a policy that is not enrolled, which a release refuses.
 """
 
 import shutil

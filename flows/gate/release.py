@@ -59,7 +59,7 @@ Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 
 _LEAST_ROOM = 1024 * 1024
 _MOST_ROUNDS = 5
-"""Times that a release is judged before it gives up, where others are released to the same hand meanwhile."""
+"""Times that a release is judged before it gives up, where others are released to the same party meanwhile."""
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def _run(call: GateCall, people: InvolvedPeople, engine: Engine, dask: str | Non
                 except HandChanged:
                     if not left:
                         raise
-                    step("another copy was released to the same hand: judging this one with it")
+                    step("another copy was released to the same party: judging this one with it")
     except ReleasegateError as error:
         # A disk that has run full shows in many ways, most of them in the orchestrator.
         full = isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM

@@ -202,7 +202,7 @@ def _offered(content: bytes) -> OfferedKey:
             where="public key file",
             expected="the file NAME.public.json that releasegate key make wrote, unchanged",
             got="a file of another form, or a changed one",
-            fix="choose the file of the public key; never hand in the private one, NAME.pem",
+            fix="choose the file of the public key; never submit the private one, NAME.pem",
         )
     return offered
 

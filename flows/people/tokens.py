@@ -1,4 +1,4 @@
-"""Tokens with which people and systems hand in requests over HTTP, each in the name of one enrolled requester.
+"""Tokens with which people and systems submit requests over HTTP, each in the name of one enrolled requester.
 
 A token is random and shown once; the workspace keeps its SHA-256. It is accepted until its last day, unless
 it is revoked or its person may not request releases.
@@ -141,7 +141,7 @@ class RequestTokens:
 
 
 def of_login(tokens: Sequence[Token], login: str) -> tuple[Token, ...]:
-    """The tokens that hand requests in in the name of a login."""
+    """The tokens that submit requests in the name of a login."""
     return tuple(one for one in tokens if one.login.casefold() == login.casefold())
 
 

@@ -1,4 +1,4 @@
-"""A copy beside the earlier ones in the same hand: each is read again, laid beside it, and judged with it.
+"""A copy beside the earlier ones held by the same party: each is read again, laid beside it, and judged with it.
 
 An earlier copy that cannot be read or laid beside this one blocks; one that shares no people with this copy is ignored.
 """
@@ -20,7 +20,7 @@ from tasks.decision.earlier_facts import ChangesFact, EarlierCopy, EarlierFact
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.kept import Kept, Names, names_of
 from tasks.delivery.verification import decision_path
-from tasks.reassessment.one_hand import HeldCopy, few_changed, judged_together, least_class, worst_of
+from tasks.reassessment.held_copies import HeldCopy, few_changed, judged_together, least_class, worst_of
 from tasks.reassessment.pooling import by_more_attributes, copy_of, copy_of_candidate
 from tasks.reassessment.population import TodaysPopulation
 from tasks.reassessment.scoring import TodaysCopy
@@ -46,9 +46,9 @@ def compared(
     hands: Sequence[Sequence[str]],
     siblings: Sequence[Candidate],
 ) -> EarlierFact:
-    """Findings on a copy beside others in the same hands.
+    """Findings on a copy beside others held by the same parties.
 
-    `copies` and `hands` are those of ``copies_in_hand``; `siblings` are copies of the same release in one of the hands.
+    `copies` and `hands` are those of ``copies_held``; `siblings` are copies of the same release in one of the hands.
     """
     request, prepared = candidate.request, candidate.prepared
     people = names_of(candidate.frame[request.person_id].iloc[candidate.rows], run.key)
@@ -136,7 +136,7 @@ def _laid(workspace: Workspace, found: _Read, copy: Mapping[str, str], ground: T
 
 
 def _shifted_otherwise(candidate: Candidate, earlier: Sequence[_Read], siblings: Sequence[Candidate]) -> Iterator[str]:
-    """Copies in one hand that move the dates of the same people by other offsets, a sentence each."""
+    """Copies held by one party that move the dates of the same people by other offsets, a sentence each."""
     request = candidate.request
     if not request.dated:
         return

@@ -58,7 +58,7 @@ class RunTerms:
     decoys: Mapping[str, str] | None
     """``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none."""
     earlier: Mapping[str, Any]
-    """By recipient, the earlier copies in the same hands (``flows.releases.released_copies.copies_in_hand``)."""
+    """By recipient, the earlier copies held by the same parties (``flows.releases.released_copies.copies_held``)."""
     context: Mapping[str, Any]
     """The decision's context as JSON: identity, program, time and ledger head."""
 

@@ -44,8 +44,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
        each recipient; without decoys, make every assessment of its copy too. All of this is dropped, its errors too,
        where the data are not valid: nothing that was assessed counts.
     3. Place the decoys of all recipients, if any are asked for, and assess the copies that hold them.
-    4. For each recipient, in parallel: compare the copy with earlier ones in the same hand, write the file if the gates
-       are open so far, decide, report.
+    4. For each recipient, in parallel: compare the copy with earlier ones held by the same party, write the file if the
+       gates are open so far, decide, report.
 
     Generalization and assessments of a recipient share much and are made in one process; an idle one helps.
 
@@ -265,7 +265,7 @@ def _assess(
 
 
 def _compare(run: Run, recipient: str, found: dict[str, Any], earlier: Mapping[str, Any], runner: Runner) -> None:
-    """Add what earlier copies in the same hand tell beside this one, or the failure, to ``found``."""
+    """Add what earlier copies held by the same party tell beside this one, or the failure, to ``found``."""
     step(f"comparing earlier copies with the one for {recipient}")
     try:
         found["earlier"] = runner.call(stages.COMPARE, run, {**_copy(found), **earlier}, recipient)

@@ -174,7 +174,7 @@ def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
 
 
 def compare_earlier(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
-    """A copy beside the earlier ones in the same hand."""
+    """A copy beside the earlier ones held by the same party."""
     from flows.pipeline.earlier_copies import compared  # noqa: PLC0415  imports re-assessment
 
     candidate = bench.candidate(str(recipient), inputs)

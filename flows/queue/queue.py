@@ -82,7 +82,7 @@ class QueuedRequest(BaseModel):
     handed_in_by: str = ""
     """Login or token that it came from."""
     hand_ins: tuple[Submission, ...] = ()
-    """Others that have handed in the same request since."""
+    """Others that have submitted the same request since."""
     title: str = ""
     """Title of the request; empty where the document could not be read."""
     recipients: tuple[str, ...] = ()

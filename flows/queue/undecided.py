@@ -48,7 +48,7 @@ class Submission:
 
     @property
     def logins(self) -> frozenset[str]:
-        """The login, and others that had a hand in it."""
+        """The login, and others that took part in it."""
         return submitters_of(self.by)
 
 

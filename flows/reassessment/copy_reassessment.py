@@ -32,7 +32,7 @@ from tasks.ledger.entry import Event
 from tasks.microdata.read import read_files, table_files
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
-from tasks.reassessment.one_hand import few_changed, least_class
+from tasks.reassessment.held_copies import few_changed, least_class
 from tasks.reassessment.pooling import MEASURED_TOGETHER, LaidCopy, by_more_attributes, copy_of, held_together
 from tasks.reassessment.population import TodaysPopulation, todays_population
 from tasks.reassessment.record import (

@@ -196,7 +196,7 @@ def with_late_submissions(release: OpenRelease) -> OpenRelease:
 
 
 def _submissions(workspace: Workspace, record: DecisionRecord) -> list[Submission]:
-    """Everybody who has handed in a release's request to the service, also where other releases were decided of it."""
+    """Everybody who has submitted a release's request to the service, also where other releases were decided of it."""
     queue, names = Queue(workspace), filter(None, dict.fromkeys((record.release_id, record.inputs_id)))
     entries = [entry for name in names if (entry := queue.get(name)) is not None]
     if record.decided_before is not None:
@@ -217,7 +217,7 @@ def note_late_submissions(ledger: Ledger, release_id: str, hands: Sequence[Submi
     }
     asked = [entry.actor for entry in entries if entry.event is Event.REQUESTED][-1:]
     known = frozenset().union(*map(submitters_of, asked))
-    late = [one for one in hands if one.by and not one.logins <= known]  # early queues do not say who handed in
+    late = [one for one in hands if one.by and not one.logins <= known]  # early queues do not say who submitted
     if not late or not decided:
         return
     directory = Directory.of(ledger)

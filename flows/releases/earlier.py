@@ -269,7 +269,7 @@ def replace_undecided(workspace: Workspace, ledger: Ledger, request: ReleaseRequ
             raise StageFailed(
                 "the reason to decide this request anew no longer holds",
                 where=f"release {_short([before.release_id])} to {who}",
-                expected="the last decision of this request, and the copies in the same hand, as when this run began",
+                expected="the last decision of this request and the copies of the same party, as when this run began",
                 got="another decision or other copies",
                 fix="run the command again",
             )

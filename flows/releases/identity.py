@@ -58,7 +58,7 @@ class ReleaseIdentity:
 def identify(ledger: Ledger, inputs: str, request: ReleaseRequest, today: date) -> ReleaseIdentity:
     """The release that a request identifies: the last one decided, unless some recipient is to be decided for again.
 
-    That is so under overrides in force, or else where a decision no longer stands beside the copies in the same hand.
+    That is so under overrides in force, or else where a decision no longer stands beside the copies of the same party.
     """
     if not ledger.entries(release_id=inputs, event=Event.DECIDED):
         return ReleaseIdentity(inputs, inputs)

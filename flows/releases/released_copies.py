@@ -1,9 +1,9 @@
 """Released copies and their holders, by the ledger alone.
 
-Copies are in one hand if they went to one recipient, to recipients of one organisation, or to recipients who are taken
-to share theirs. The keyed names kept with two copies show whether they are of the same people; so does the ledger where
-data have the same SHA-256, or where one release continues or supersedes the other or names it among the recipient's
-earlier ones.
+Copies are held by one party if they went to one recipient, to recipients of one organisation, or to recipients who are
+assumed to share theirs. The keyed names kept with two copies show whether they are of the same people; so does the
+ledger where data have the same SHA-256, or where one release continues or supersedes the other or names it among the
+recipient's earlier ones.
 """
 
 import shlex
@@ -20,7 +20,7 @@ from tasks.ledger.store import Ledger
 from tasks.request.model import Recipient, ReleaseRequest
 
 Hand = frozenset[str]
-"""Ids of the recipients whose copies are in one hand."""
+"""Ids of the recipients who form one party."""
 SharingRecipients = Sequence[Sequence[str]]
 """Sets of ids of recipients who are taken to share their copies."""
 
@@ -55,8 +55,8 @@ class ReleasedCopies:
         self.held = tuple(one for one in self.copies if (one.release_id, one.recipient) not in revoked)
         """Copies that were not revoked. Recipients still hold superseded and expired ones."""
 
-    def one_hand(self, recipients: Iterable[str], organisation: str = "") -> frozenset[str]:
-        """Ids of the recipients in one hand with some: those ids, and others of the same organisations."""
+    def one_party(self, recipients: Iterable[str], organisation: str = "") -> frozenset[str]:
+        """Ids of the recipients who form one party with some: those ids, and others of the same organisations."""
         ids = frozenset(recipients)
         organisations = {self._organisation(one) for one in self.copies if one.recipient in ids}
         organisations |= {person_key(organisation)} if organisation else set()
@@ -69,7 +69,7 @@ class ReleasedCopies:
 
         `together` are recipients who are taken to share, of the request's policy where not given.
         """
-        own = self.one_hand(
+        own = self.one_party(
             (
                 one.id
                 for one in request.recipients
@@ -85,7 +85,7 @@ class ReleasedCopies:
         for members in (*pooling, *sharing):
             ids = own | members
             for one in sorted(members):
-                ids |= self.one_hand([one], organisations.get(one, ""))
+                ids |= self.one_party([one], organisations.get(one, ""))
             shared.append(ids)
         return (own, *shared)
 
@@ -125,7 +125,7 @@ class ReleasedCopies:
         return edges
 
 
-def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dict[str, dict[str, Any]]:
+def copies_held(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dict[str, dict[str, Any]]:
     """Other copies in the hands that each recipient's copy goes to, as JSON; recipients without any are left out.
 
     Each of the earlier `copies` has `release`, `recipient`, the sequence of the `entry` of its release, and the SHA-256
@@ -166,11 +166,11 @@ def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> 
 
 
 class HandChanged(StageFailed):
-    """Another copy was released to the same hand since a release was compared with earlier ones."""
+    """Another copy was released to the same party since a release was compared with earlier ones."""
 
 
 def check_hand(ledger: Ledger, record: DecisionRecord, request: ReleaseRequest) -> None:
-    """Refuse a copy if another one was released to the same hand since the comparison.
+    """Refuse a copy if another one was released to the same party since the comparison.
 
     Call it within the transaction that records its release. Raises HandChanged if there is such a copy.
     """
@@ -185,7 +185,7 @@ def check_hand(ledger: Ledger, record: DecisionRecord, request: ReleaseRequest) 
     if further:
         asked = ledger.entries(release_id=record.release_id, event=Event.REQUESTED)[-1]
         raise HandChanged(
-            "another copy was delivered to the same hand in the meantime",
+            "another copy was delivered to the same party in the meantime",
             where=f"release {record.release_id[:12]} to {record.recipient.id}",
             expected="the earlier copies that it was judged with, and no other",
             got=f"release {further[0].release_id[:12]} to {further[0].recipient} as well",

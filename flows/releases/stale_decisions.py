@@ -23,7 +23,7 @@ _WAITS = frozenset({State.AWAITING_REVIEW.value, AWAITING_SIGNATURE})
 
 
 def no_longer_standing(ledger: Ledger, request: ReleaseRequest, inputs: str, today: date) -> dict[str, EarlierDecision]:
-    """The last decision of some inputs, by recipient, if it was made beside other copies than those in the hand now."""
+    """The last decision of some inputs, by recipient, if it was made beside other copies than the party holds now."""
     last = {str(one.recipient): one for one in ledger.entries(event=Event.DECIDED) if inputs_of(one) == inputs}
     asked = [one for one in request.recipients if one.id in last and _may_change(ledger, last[one.id], today)]
     if not asked:

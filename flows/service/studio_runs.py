@@ -30,14 +30,14 @@ class QueuedRuns:
         self._service = service
 
     def start(self, project: Project, by: str) -> None:
-        """Hand in a project's request as it is now; errors as of ``receive``."""
+        """Submit a project's request as it is now; errors as of ``receive``."""
         content, folders = project.path.read_bytes(), (project.path.parent.resolve(), *self._service.roots)
         received = receive(self._service, Arrival(content, "http", "request", folders, handed_in_by=by))
         note = {"id": received.entry.id, "request_sha256": received.entry.request_sha256}
         write_whole(project.private / _QUEUED, json.dumps(note).encode())
 
     def state(self, project: Project) -> RunState | None:
-        """Progress of the request that was handed in last; None where there was none."""
+        """Progress of the request that was submitted last; None where there was none."""
         note = _note(project.private / _QUEUED)
         entry = self._service.queue.get(str(note["id"])) if "id" in note else None
         return None if entry is None else _state(entry)

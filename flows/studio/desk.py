@@ -62,7 +62,7 @@ class Desk:
             raise BadInput(
                 "a request on disk is not removed here",
                 where=project.path.name,
-                expected="a request whose files were handed in",
+                expected="a request whose files were uploaded",
                 got="a file that was named on the command line",
                 fix="remove it yourself",
             )

@@ -1,4 +1,4 @@
-"""A request begun from a template of the library: its terms, the file that was handed in, and enrolled hierarchies."""
+"""A request begun from a template of the library: its terms, the file that was uploaded, and enrolled hierarchies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,9 +37,7 @@ def begin(workspace: Workspace, name: str, folder: Path, data: Sequence[Path], p
             "the template cannot be used",
             expected="a template in force" if template is None else "one data file",
             got="another" if template is None else f"{len(data)} files",
-            fix="choose a template of the list"
-            if template is None
-            else "hand in one file, or begin without a template",
+            fix="choose a template of the list" if template is None else "upload one file, or begin without a template",
         )
     text = read_text(workspace, template).decode()
     document = read_document(text).data

@@ -1,4 +1,4 @@
-"""The visitor's own account: password, second factor, public key, and tokens that hand in requests in their name.
+"""The visitor's own account: password, second factor, public key, and tokens that submit requests in their name.
 
 A change takes the password once more, where there is one; wrong ones count as failed sign-ins. The session is then a
 new one, and where the way to sign in was changed, all others of the account end.

@@ -1,6 +1,6 @@
 """Actions on a decided release besides voting and revoking.
 
-They answer for its gates, reopen it, comment on it, record its expiry, assess it again, and have it explained. Each is
+They override its gates, reopen it, comment on it, record its expiry, assess it again, and have it explained. Each is
 the function that the command of its name calls.
 """
 
@@ -33,18 +33,18 @@ _WHO_EXPLAINS = "Its requester, reviewers and officers have it explained."
 
 @router.post(f"{_PLACE}/override")
 def override(form: PostedForm, release: CurrentRelease) -> Response:
-    """Answer for failed gates."""
+    """Override failed gates."""
     rows = _rows(release)
     _check_action(release, "override")
 
     def perform(asked: ReleaseAction) -> str:
         gates = [gate for gate, *_ in rows if form.text(f"gate.{gate}") == "yes"]
         if not gates:
-            raise BadInput("no gate was chosen", expected="the failed gates that you answer for", got="none")
+            raise BadInput("no gate was chosen", expected="the failed gates that you override", got="none")
         made = override_gates(asked, gates)
         return (
-            f"You answer for {len(made.gates)} of its gates until {made.valid_until}. This release stays blocked; the "
-            "same request, submitted again, makes a new one for this recipient."
+            f"You have overridden {len(made.gates)} of its gates until {made.valid_until}. This release stays blocked; "
+            "the same request, submitted again, makes a new one for this recipient."
         )
 
     return release.act("override", form, perform, gates=rows)
@@ -129,7 +129,7 @@ def _reassessed(release: ShownRelease, number: int) -> Entry:
 
 
 def _rows(release: ShownRelease) -> list[tuple[str, str, str, str]]:
-    """Id, title, figure and bound of each gate that may be answered for."""
+    """Id, title, figure and bound of each gate that may be overridden."""
     ids = {gate.id for gate in release.overridable}
     view = RecordView(release.found.record)
     return [(row.gate.id, row.gate.title, row.measured, row.asked) for row in view.gates if row.gate.id in ids]

@@ -156,7 +156,7 @@ _FILTERS: Mapping[str, tuple[str, Callable[[BoardRow], Iterable[str]]]] = {
 
 
 def is_own(visitor: Visitor, one: BoardRequest) -> bool:
-    """Whether a request is the visitor's: asked for or handed in by them."""
+    """Whether a request is the visitor's: asked for or submitted by them."""
     account = visitor.account
     asked_for = bool(account.person) and account.person == one.requester
     return asked_for or any(login_of(hand_in.by) == account.login for hand_in in one.hand_ins)

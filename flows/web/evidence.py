@@ -78,7 +78,7 @@ class IndexedRelease:
         return same_person(self.requested_by, name)
 
     def was_handed_in_by(self, login: str) -> bool:
-        """Whether a login had a hand in its request."""
+        """Whether a login took part in its request."""
         return login in submitters_of(self.case.kept.handed_in_by)
 
     def needs_vote_of(self, name: str) -> bool:
@@ -151,7 +151,7 @@ class Evidence:
     """Entries about this recipient or the whole release, oldest first."""
     documents: tuple[EvidenceFile, ...]
     answering: tuple[str, ...]
-    """Officers who answer for overrides, and therefore do not review it."""
+    """Officers who made overrides, and therefore do not review it."""
     key: RegisteredKey | None
     """The visitor's key, if one is in force."""
     is_officer: bool

@@ -49,7 +49,7 @@ _WORDS: Mapping[Event, tuple[str, str, str]] = {
     Event.RELEASED: ("Released", "SHA-256 of the file: {output_sha256}", ""),
     Event.PUBLISHED: ("Bundle published", "", ""),
     Event.VOTED: ("Vote cast", "{reviewer} has voted. The vote is sealed until all votes are cast.", ""),
-    Event.HANDED_IN: ("Handed in again", "A vote of theirs no longer counts, unless it had decided.", ""),
+    Event.HANDED_IN: ("Submitted again", "A vote of theirs no longer counts, unless it had decided.", ""),
     Event.REVIEWED: ("Vote opened", "{reviewer} voted to {vote}", "reason"),
     Event.REJECTED: ("Rejected by the reviewers", "", ""),
     Event.APPROVED: ("Approved by the reviewers", "", ""),
@@ -72,7 +72,7 @@ _WORDS: Mapping[Event, tuple[str, str, str]] = {
 
 What people write stands apart from what the program says, so that no reason can pass for another entry.
 """
-_GATES_OVERRIDDEN = "{by} answers for failed gates"
+_GATES_OVERRIDDEN = "{by} overrode failed gates"
 _CANCELLED = ("Cancelled", "{what}", "reason")
 
 

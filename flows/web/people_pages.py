@@ -121,7 +121,7 @@ def create_token(visitor: CurrentOfficer, form: PostedForm) -> Response:
             clock=site.clock,
         )
         facts = {
-            "Hands in as": f"{made.name}, login {made.login}",
+            "Submits as": f"{made.name}, login {made.login}",
             "Purpose": made.purpose,
             "Last day": f"{made.last_day:%Y-%m-%d}",
         }

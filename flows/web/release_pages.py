@@ -56,7 +56,7 @@ _DONE = {"vote": "a vote was cast", "revoke": "a release was revoked"}
 _ROWS = 25
 _WHO: dict[str, str] = {
     "revoke": "A release is revoked by the person who requested it, or by an officer.",
-    "override": "Failed gates are answered for by an officer of the policy who did not ask for the release, where the "
+    "override": "Failed gates are overridden by an officer of the policy who did not ask for the release, where the "
     "policy lets them.",
     "reopen": "A rejected release is reopened by an officer of its policy, up to its last day.",
     "comment": "Comments are written by its requester, by reviewers and by officers.",
@@ -162,7 +162,7 @@ class ShownRelease:
 
     @property
     def overridable(self) -> tuple[GateResult, ...]:
-        """Failed gates that the visitor, as an officer, may answer for; none where another failed too."""
+        """Failed gates that the visitor, as an officer, may override; none where another failed too."""
         record = self.found.record
         failed = tuple(gate for gate in record.gates if not gate.passed and not gate.overridden)
         may = record.decision is Verdict.BLOCKED and self._is_officer(StateChange.OVERRIDE)

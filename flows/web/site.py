@@ -306,7 +306,7 @@ class Visitor:
         return self.site.has_studio and self.has(Duty.REQUESTER)
 
     def seen(self) -> list[IndexedRelease]:
-        """Releases that the visitor may see: all, or those that they requested or handed in."""
+        """Releases that the visitor may see: all, or those that they requested or submitted."""
         account, everything = self.account, self.site.releases.all(self.site.clock().date())
         return [
             one for one in everything if self.sees_all or one.is_by(account.name) or one.was_handed_in_by(account.login)

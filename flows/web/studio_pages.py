@@ -1,4 +1,4 @@
-"""Pages for requesting: hand in a file, see and change columns, terms and designs, run the gate, read the decision.
+"""Pages for requesting: upload a file, see and change columns, terms and designs, run the gate, read the decision.
 
 Every page works without scripts by plain forms. What a page changes is in the request's document, which it shows and
 hands out as it is. Values of the data appear in two places alone, distributions and groups of values of the visitor's
@@ -52,7 +52,7 @@ def show_requests(visitor: CurrentVisitor, studio: CurrentStudio) -> Response:
 
 @router.post("/requests")
 def hand_in(visitor: CurrentVisitor, studio: CurrentStudio, upload: CurrentUpload) -> Response:
-    """Draft a request for a file that was handed in."""
+    """Draft a request for a file that was uploaded."""
     site = visitor.site
     site.limit((site.limits.actions, visitor.account.login))
     folder = studio.desk.new_folder(visitor.account.login)
@@ -344,7 +344,7 @@ def download(shown: CurrentProject) -> Response:
 
 @router.post("/requests/{name}/remove")
 def remove(shown: CurrentProject, form: StudioForm) -> Response:
-    """Remove a request with the files that were handed in with it; what was decided stays."""
+    """Remove a request with the files that were uploaded with it; what was decided stays."""
     try:
         state = shown.studio.runs.state(shown.project)
         if form.text("sure") != "yes":

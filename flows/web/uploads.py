@@ -25,7 +25,7 @@ _AT_ONCE = 1024 * 1024
 
 
 def keep_uploads_in(workspace: Workspace) -> None:
-    """Keep files that are being handed in, as all temporary files of this process, in the private folder."""
+    """Keep files that are being uploaded, as all temporary files of this process, in the private folder."""
     hold_temporary_folder(temporary_folder(workspace.private))
 
 

@@ -187,7 +187,7 @@ class RecordView(FileView):
             why = f"with what {listed(names)} also {verb}"
             found.append(WorseFigure(columns.whole_row[measure], why, "by the quasi-identifiers alone"))
         if earlier and measure in earlier.figures:
-            why = "with other copies in the same hand"
+            why = "with other copies held by the same party"
             found.append(WorseFigure(earlier.figures[measure], why, "by this copy alone"))
         if self.has_coalitions and row:
             pooled = row.gate.measured if row.gate.alone is None else row.gate.alone
@@ -223,7 +223,7 @@ class RecordView(FileView):
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:
-        """Gates that have failed and that an officer answers for."""
+        """Gates that have failed and that an officer has overridden."""
         return tuple(gate for gate in self.record.gates if gate.overridden)
 
     @cached_property

@@ -377,13 +377,11 @@ def _of_context(view: RecordView) -> Iterator[Assumption]:
 
 
 def _of_earlier(record: DecisionRecord) -> str:
-    """Sentences on the earlier copies that the ledger knows in the same hand, and on those that the request names."""
+    """Sentences on earlier copies of the same party: those that the ledger knows, and those that the request names."""
     fact, named = record.earlier, len(record.recipient.prior_release_ids)
     hand = "the recipient, its organisation or a recipient taken to share with it"
     if fact is None:
-        found = (
-            "Earlier copies in the same hand were not compared with this one; what comparing them discloses is unknown."
-        )
+        found = "Earlier copies of the same party were not compared with this one; what they disclose together is unknown."
     elif not fact.copies:
         found = f"By the ledger of this workspace, no earlier copy, apart from revoked ones, went to {hand}."
     else:
@@ -397,7 +395,7 @@ def _of_earlier(record: DecisionRecord) -> str:
     siblings = fact.siblings if fact else ()
     return said(
         found,
-        f"The copies of this release for {listed(siblings)} come into the same hand and were judged together with it."
+        f"The copies of this release for {listed(siblings)} go to the same party and were judged together with it."
         if siblings
         else None,
         "The gates count the worse of each figure, of this copy alone and of all of these together."

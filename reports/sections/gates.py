@@ -47,7 +47,7 @@ def gates(view: RecordView) -> Iterator[Block]:
     if view.overridden:
         yield (
             "An overridden gate has still failed: an officer of the policy has seen a figure at least as bad as the "
-            "one above, in the record of the release that was blocked, and answers for it. The "
+            "one above, in the record of the release that was blocked, and is responsible for it. The "
             "history of this release names the officer, the reason and the entry of the ledger."
         )
     fact = view.record.risk.uncertainty if view.record.risk else None

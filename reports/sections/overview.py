@@ -4,7 +4,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reports.model import numbers
-from reports.model.document import Block, Bullets, Facts, Paragraph, Signatures, Table, digest_text, kept, plural, text
+from reports.model.document import (
+    Block,
+    Bullets,
+    Facts,
+    Paragraph,
+    Signatures,
+    Table,
+    digest_text,
+    kept,
+    listed,
+    plural,
+    text,
+)
 from reports.model.methods import method_text
 from reports.model.record_view import RecordView
 from reports.model.statements import enrolled, not_assessed, tested, verdict_box
@@ -48,11 +60,9 @@ def decision(view: RecordView) -> Iterator[Block]:
     yield verdict_box(record)
     if view.overridden and not blocked:
         verb = "has failed and is" if len(view.overridden) == 1 else "have failed and are"
-        responds = "answers" if len(record.answering) == 1 else "answer"
         yield Paragraph(
             f"Exception: {numbers.integer(len(view.overridden))} of {numbers.integer(len(record.gates))} gates {verb} "
-            "overridden. "
-            f"{', '.join(record.answering)} {responds} for it, for the reasons below.",
+            f"overridden by {listed(record.answering)}, for the reasons below.",
             "strong",
         )
     if blocked:

@@ -256,7 +256,7 @@ def _pseudonyms(record: DecisionRecord) -> Iterator[Block]:
             "for this recipient and this release. They link this copy to no other."
             if one.project is None
             else f"for this recipient and the project {one.project}. With them the recipient can join this copy, "
-            f"record by record, with its other copies of {one.project}; copies in one hand are judged by that link."
+            f"record by record, with its other copies of {one.project}; copies of one party are judged by that link."
         )
         yield (
             f"The column {one.column} holds pseudonyms ({one.format}) of the identifier {one.identifier}, keyed "
@@ -458,7 +458,7 @@ def history(view: RecordView) -> Iterator[Block]:
         )
         yield (
             "An override is used for one release, within the days that the policy gives it, and covers no figure worse "
-            "than the one that the officer saw. An officer who answers for one does not review the release."
+            "than the one that the officer saw. An officer who made one does not review the release."
         )
     if record.reviews and len(record.reviews) >= record.reviews_required:
         yield cast_votes(record)

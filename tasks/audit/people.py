@@ -135,7 +135,7 @@ def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duti
 
     An exception is a vote or an override by the requester, or without a signature from the login that the request came
     from, or by a person whom the policy does not name, who was not enrolled in this role or, without a signature, acted
-    from a login that is not theirs; a vote on a release by an officer who reopened it or answers for its gates; and a
+    from a login that is not theirs; a vote on a release by an officer who reopened it or overrode its gates; and a
     file that was delivered without the approvals that its decision required.
     """
     pairs = [(case, entry) for case in cases for entry in case.entries if period.holds(entry.at)]
@@ -165,7 +165,7 @@ def _exceptions(case: AuditCase, answering: Mapping[str, str]) -> Iterator[Excep
             who = text(entry, "reviewer") or _NOT_RECORDED
             yield from _not_of(case, entry, who, case.kept.reviewers, "vote")
             if any(may_be_same_person(who, one) for one in officers):
-                yield _row(case, entry, "vote by an officer who answers for an override of the release", who)
+                yield _row(case, entry, "vote by an officer who made an override of the release", who)
         elif entry.event is Event.OVERRIDDEN:
             who = text(entry, "by") or _NOT_RECORDED
             yield from _not_of(case, entry, who, case.kept.officers, "override")
@@ -221,7 +221,7 @@ def _not_enrolled(case: AuditCase, enrolments: Sequence[Entry]) -> Iterator[Exce
         again = [one for one in case.entries if one.event is Event.HANDED_IN and one.sequence < entry.sequence]
         hands = other_submitters(case.kept.handed_in_by).union(*(submitters_of(one.actor) for one in again))
         if not directory.logins_of(person).isdisjoint(hands):
-            yield _row(case, entry, f"{what} by a person who had a hand in the request", who)
+            yield _row(case, entry, f"{what} by a person who took part in the request", who)
 
 
 def _from_requesters_login(case: AuditCase, entry: Entry) -> bool:

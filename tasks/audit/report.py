@@ -109,7 +109,7 @@ class FileRow(AuditRow):
     highest_risk: float | None = Field(description="Of a record, from a recipient who knows how the file was made.")
     expected: float | None = Field(description="Expected re-identifications by such a recipient.")
     state: str
-    overridden: tuple[str, ...] = Field(description="Failed gates that an officer answers for.")
+    overridden: tuple[str, ...] = Field(description="Failed gates that an officer has overridden.")
     number: int = Field(description="Number of the file among those to this recipient.")
     copy_of_data: int = Field(description="Number of the file among those to this recipient from the same data.")
     cumulative_records: RecordRange

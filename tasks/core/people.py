@@ -20,7 +20,7 @@ class WorkflowRole(StrEnum):
     """The program, applying the policy's gates and the calendar."""
     REVIEWER = "reviewer"
     OFFICER = "officer"
-    """Named in the policy; answers for overrides and revocations."""
+    """Named in the policy; makes overrides and revocations."""
 
 
 PERSON_ID = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
@@ -84,14 +84,14 @@ def login_of(actor: str) -> str:
 
 
 def other_submitters(actor: str) -> frozenset[str]:
-    """Other logins that had a hand in a request, by the actor of its entry: made its token, or submitted it again."""
+    """Other logins that took part in a request, by the actor of its entry: made its token, or submitted it again."""
     told = _WHERE.fullmatch(actor)
     found = map(_HAND.fullmatch, told[1].split(", ") if told else ())
     return frozenset(hand[1].casefold() for hand in found if hand) - {login_of(actor)}
 
 
 def submitters_of(actor: str) -> frozenset[str]:
-    """Every login that had a hand in a request, by the actor of its entry."""
+    """Every login that took part in a request, by the actor of its entry."""
     return other_submitters(actor) | {login_of(actor)}
 
 

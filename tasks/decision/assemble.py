@@ -114,7 +114,7 @@ class Findings:
     decoys: DecoyFact | None = None
     """Decoys of the copy; None where it is to have none, or the stage failed."""
     earlier: EarlierFact | None = field(default_factory=EarlierFact)
-    """Earlier copies in the same hand; None where there are some and the stage failed."""
+    """Earlier copies held by the same party; None where there are some and the stage failed."""
     output: Output | None = None
     failures: tuple[NotAssessed, ...] = ()
     """Stages that failed, with the message."""
@@ -160,7 +160,7 @@ class Findings:
 
 
 _ROUNDING = 1e-9
-_ONE_HAND = "The figure is of this copy and others in the same hand together."
+_ONE_PARTY = "The figure is of this copy and others held by the same party together."
 _WHOLE_ROW = "The figure is of the classes that the whole released row leaves: {} {} values of quasi-identifiers."
 _EVENTS = "The figure is of the attributes of rows."
 
@@ -175,7 +175,7 @@ def gates_before_writing(
     whole_row = _WHOLE_ROW.format(" and ".join(told_by), "reveals" if len(told_by) == 1 else "reveal")
     gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
     for figures, why, names in (
-        (earlier and earlier.figures, _ONE_HAND, ()),
+        (earlier and earlier.figures, _ONE_PARTY, ()),
         (columns and columns.whole_row, whole_row, told_by),
         (events and events.figures, _EVENTS, ()),
     ):

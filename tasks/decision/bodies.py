@@ -6,8 +6,8 @@ event           body                                        read by
 ``decided``     ``decision``, ``reasons``,                  ``tasks.delivery.bundle.verify_bundle``:
                 ``record_sha256``                           the bundle's ``decision/<recipient>.json``
                 ``determined``                              ``tasks.audit``
-                ``beside``, if there are other copies in    ``tasks.decision.redecision``
-                the same hand
+                ``beside``, if the same party holds other   ``tasks.decision.redecision``
+                copies
 ``released``    ``output_sha256``; if it is encrypted,      ``verify_bundle``: ``delivery/<recipient>/``
                 ``delivered_sha256``
 ``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle
@@ -162,7 +162,7 @@ class KeptDecision(Fact):
 def decided(record: DecisionRecord, beside: Sequence[int] = ()) -> dict[str, object]:
     """Body of ``decided``: the verdict, its reasons, the digest of the record's canonical bytes, and what is kept.
 
-    Where there are any, also the entries of other copies in the same hand, by their sequence (``beside``), and the
+    Where there are any, also the entries of other copies of the same party, by their sequence (``beside``), and the
     decision that this one replaces.
     """
     before = record.decided_before
@@ -201,7 +201,7 @@ def voted(ballot: Ballot, person: str = "") -> dict[str, object]:
 
 
 def handed_in(people: Sequence[str]) -> dict[str, object]:
-    """A request handed in again by another login, which enrolled people have or had: their ids."""
+    """A request submitted again by another login, which enrolled people have or had: their ids."""
     return {"people": list(people)}
 
 

@@ -49,7 +49,7 @@ class DecisionContext:
     decided_before: Mapping[str, EarlierDecision] = field(default_factory=dict)
     """By recipient, the decision of the same inputs that this one replaces."""
     beside: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """By recipient, the ledger's entries of other copies in the same hand, by their sequence."""
+    """By recipient, the ledger's entries of other copies held by the same party, by their sequence."""
     enrolments: Mapping[str, EnrolmentFact] = field(default_factory=dict)
     """Enrolments of policy, population and register, by their place in the request."""
     tables_sha256: Mapping[str, Sha256] = field(default_factory=dict)

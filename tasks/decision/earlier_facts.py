@@ -1,4 +1,4 @@
-"""Facts about earlier copies in the hand that a copy goes to: which were found, and how they were judged together.
+"""Facts about earlier copies of the party that a copy goes to: which were found, and how they were judged together.
 
 Also of an earlier decision of the same inputs that no longer stands since these copies are others.
 """
@@ -13,7 +13,7 @@ from tasks.request.model import Measure
 
 
 class EarlierCopy(Fact):
-    """A copy that was released before to the same hand, and not revoked."""
+    """A copy that was released before to the same party, and not revoked."""
 
     release_id: Sha256
     recipient: str
@@ -38,11 +38,11 @@ class ChangesFact(Fact):
 
 
 class EarlierFact(Fact):
-    """Earlier copies in the same hand: of the recipient, its organisation, or recipients taken to share with it."""
+    """Earlier copies of the same party: of the recipient, its organisation, or recipients taken to share with it."""
 
     copies: tuple[EarlierCopy, ...] = Field(default=(), description="In the order of release.")
     siblings: tuple[str, ...] = Field(
-        default=(), description="Recipients of this release whose copies come into the same hand."
+        default=(), description="Recipients of this release whose copies go to the same party."
     )
     hand: tuple[str, ...] = Field(default=(), description="Ids of the recipients whose copies count.")
     figures: dict[Measure, float] = Field(
@@ -72,7 +72,7 @@ class EarlierFact(Fact):
 
 
 class CopyChange(Fact):
-    """A copy in the same hand that was released or revoked since a decision."""
+    """A copy held by the same party that was released or revoked since a decision."""
 
     release_id: Sha256
     recipient: str
@@ -86,7 +86,7 @@ class EarlierDecision(Fact):
 
     release_id: Sha256
     decision: Literal["blocked", "awaiting review"]
-    changes: tuple[CopyChange, ...] = Field(description="Copies in the same hand that were revoked or released since.")
+    changes: tuple[CopyChange, ...] = Field(description="Copies of the same party, revoked or released since.")
     entry_sha256: Sha256 = Field(description="Ledger entry of the decision.")
     entries: tuple[Sha256, ...] = Field(description="Ledger entries that the release is named by, of any recipient.")
 

@@ -27,11 +27,11 @@ RESCORED_EQUAL = "released.rescored_equal"
 DECOYS_DETECTABLE = "decoys.detectability"
 """Gate for copies with decoys only."""
 EARLIER_COPIES = "earlier.copies"
-"""Gate for copies with other copies in the same hand."""
+"""Gate for copies with other copies held by the same party."""
 ALWAYS_ON = (VALIDATION_PASSED, AGREEMENT_IN_FORCE, STAGES_FINISHED, RESCORED_EQUAL)
 """Identifiers of the gates that every approval needs, whatever the policy says."""
 
-_EARLIER_TITLE = "Other copies in the same hand disclose nobody"
+_EARLIER_TITLE = "Other copies held by the same party identify nobody"
 _SHOWN = 5
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
@@ -137,19 +137,19 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
 
 
 def earlier_gate(fact: EarlierFact | None) -> GateResult:
-    """Whether the earlier copies in the same hand could be judged with this one, and single out nobody.
+    """Whether the earlier copies held by the same party could be judged with this one, and single out nobody.
 
     None says that they could not be compared; that does not pass.
     """
     if fact is None:
-        because = "The earlier copies in the same hand could not be compared with this one."
+        because = "The earlier copies held by the same party could not be compared with this one."
         return _condition(EARLIER_COPIES, _EARLIER_TITLE, None, because)
     wrong = [f"Release {one.release_id[:12]} to {one.recipient}: {one.cannot}." for one in fact.copies if one.cannot]
     if fact.unexplained:
         wrong.append(f"{_few_changed(fact.least_class)} {_without_reason(fact.reason)}")
     wrong += fact.closed
     because = (
-        f"{len(fact.judged)} of {len(fact.copies)} earlier copies in the same hand have people of this one, and "
+        f"{len(fact.judged)} of {len(fact.copies)} earlier copies held by the same party have people of this one, and "
         f"{len(fact.siblings)} further copies of this release come into it. The gates judge the worse of the copy "
         "alone and of all of these together."
     )

@@ -1,4 +1,4 @@
-"""Overrides of gates: an officer answers for figures that do not meet the policy's thresholds.
+"""Overrides of gates: an officer takes responsibility for figures that do not meet the policy's thresholds.
 
 An override opens no gate of the blocked release. It is an entry of the ledger, bound to the blocked record, and lets
 the same inputs be decided once more, as a release of its own that shows the gates as failed. It covers the figures

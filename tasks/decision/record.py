@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
 
 class GateOverride(Fact):
-    """An officer's answer for a figure that a threshold does not allow; the gate has failed all the same."""
+    """An officer's override of a figure that a threshold does not allow; the gate has failed all the same."""
 
     officer: str
     reason: str
@@ -67,7 +67,7 @@ class GateResult(Fact):
         default=(), description="Other released columns that make the figure worse; empty where none does."
     )
     overridden: GateOverride | None = Field(
-        default=None, description="Officer's answer for a failed gate; None where it passed, or blocks."
+        default=None, description="Officer's override of a failed gate; None where it passed, or blocks."
     )
 
     @property
@@ -354,7 +354,7 @@ class DecisionRecord(Fact):
     not_assessed: tuple[NotAssessed, ...]
     decoys: DecoyFact | None = None
     earlier: EarlierFact | None = Field(
-        default=None, description="Earlier copies in the same hand; None where they could not be compared."
+        default=None, description="Earlier copies held by the same party; None where they could not be compared."
     )
     requested_by: str = Field(description="Name of the person who asked for the release, as enrolled.")
     requester_id: str = Field(default="", description="Id of this person.")
@@ -375,7 +375,7 @@ class DecisionRecord(Fact):
         description="Whether each vote must be signed with the reviewer's registered key; left out where not.",
     )
     reviewers: tuple[str, ...] = Field(default=(), description="Reviewers, as the policy names them.")
-    officers: tuple[str, ...] = Field(default=(), description="Officers who answer for overrides and revocations.")
+    officers: tuple[str, ...] = Field(default=(), description="Officers who may make overrides and revocations.")
     overridable: tuple[str, ...] = Field(default=(), description="Gates that an officer may override.")
     override_days: int = Field(default=30, description="Days for which an override of a gate can be used.")
     reviews: tuple[Review, ...] = ()
@@ -415,5 +415,5 @@ class DecisionRecord(Fact):
 
     @property
     def answering(self) -> tuple[str, ...]:
-        """Officers who answer for gates that failed; they do not review the release."""
+        """Officers who overrode gates that failed; they do not review the release."""
         return tuple(sorted({gate.overridden.officer for gate in self.gates if gate.overridden}))

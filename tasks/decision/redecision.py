@@ -1,4 +1,4 @@
-"""Decisions that are made anew, since the copies that they were made beside are not those in the same hand now.
+"""Decisions that are made anew, since the same party now holds other copies than those that they were made beside.
 
 The entry of a decision lists the ledger's entries of all copies in the hand, by their sequence. A blocked decision no
 longer stands once one of these is revoked; one that awaits review, once another copy is released to the hand, since its
@@ -16,7 +16,7 @@ from tasks.ledger.entry import Entry, Event
 
 
 def change_to(decided: Entry, released: Entry, revoked: Entry | None) -> CopyChange | None:
-    """The change of a copy in the same hand after which a decision no longer stands; None where it does."""
+    """The change of a copy held by the same party after which a decision no longer stands; None where it does."""
     beside = decided.body.get("beside", [])
     known = isinstance(beside, list) and released.sequence in beside
     verdict = decided.body["decision"]

@@ -195,7 +195,7 @@ class _Fold:
         return not self._hands.isdisjoint({login_of(entry.actor), str(entry.body.get("person"))})
 
     def _apart(self, entry: Entry) -> None:
-        """Refuse a vote or override by somebody who had a hand in the request, before its run or since."""
+        """Refuse a vote or override by somebody who took part in the request, before its run or since."""
         check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
         late = self._has_hand(entry)
         _expect(not late, "a vote or override by somebody who had handed the request in too", "another person")
@@ -265,7 +265,7 @@ class _Fold:
         _expect(own, "an override of a different decision", "a decision that gates have blocked")
         gates = ", ".join(f"“{MEASURES[Measure(name)].title}”" for name in sorted(override.gates))
         why = (
-            f"{' '.join(self._record.reasons)} {officer} (officer) answers for {gates} "
+            f"{' '.join(self._record.reasons)} {officer} (officer) overrode {gates} "
             f"until {override.valid_until}: {_quoted(reason)}"
         )
         self._change(StateChange.OVERRIDE, WorkflowRole.OFFICER, entry, why)
@@ -338,7 +338,7 @@ def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = 
     answers = any(may_be_same_person(name, officer) for officer in answering)
     if answers or may_be_same_person(name, record.requested_by):
         raise BadInput(
-            "an officer who answers for an override may not review the release"
+            "an officer who made an override may not review the release"
             if answers
             else "the requester of a release may not review it",
             where=f"release to {record.recipient.id}",
@@ -388,7 +388,7 @@ def check_apart(record: DecisionRecord, actor: str, person: str, *, signed: bool
     raise BadInput(
         what,
         where=f"release to {record.recipient.id}",
-        expected="a person who had no hand in the request" if acted else another,
+        expected="a person who took no part in the request" if acted else another,
         got=got,
         fix="ask a different person" if own or acted else register,
     )

@@ -38,7 +38,7 @@ class StateChange(StrEnum):
     REOPEN = "reopen"
     """Put a rejected release before its reviewers again."""
     OVERRIDE = "override"
-    """Answer for failed gates; this release stays blocked, a new one may pass."""
+    """Override failed gates; this release stays blocked, a new one may pass."""
     RELEASE = "release"
     EXPIRE = "expire"
     REVOKE = "revoke"

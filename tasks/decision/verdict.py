@@ -40,7 +40,7 @@ def decide(
     if excused:
         passed = f"{len(gate_results) - len(excused)} of {len(gate_results)} gates passed, {len(excused)} overridden"
     exceptions = [
-        f"FAILED, OVERRIDDEN: {_reason(result, records, small_cell)} {given.officer} (officer) answers for it: "
+        f"FAILED, OVERRIDDEN: {_reason(result, records, small_cell)} {given.officer} (officer) overrode it: "
         f"{given.reason}"
         for result in excused
         if (given := result.overridden)
@@ -62,7 +62,7 @@ def reasons_after_review(record: DecisionRecord) -> tuple[str, ...]:
 
 
 def is_excused(result: GateResult) -> bool:
-    """Whether an officer answers for a missed threshold (no condition) and saw a figure no better than this one."""
+    """Whether an officer overrode a missed threshold (no condition) and saw a figure no better than this one."""
     given = result.overridden
     if given is None or result.passed or result.comparison == "is" or result.measured is None:
         return False

@@ -125,7 +125,7 @@ _QUESTIONS: Mapping[Location, Wording] = {
     ),
     ("recipients", EVERY, "prior_release_ids"): Wording(
         "ids of earlier releases that the recipient has, with “;” between them",
-        "Copies in one hand can be compared; re-assessment takes these together.",
+        "Copies held by one party can be compared; re-assessment takes these together.",
         optional=True,
     ),
     ("recipients", EVERY, "agreement", "id"): Wording(

@@ -218,7 +218,7 @@ class Directory:
         person = self.person(name) if name else None
         if person is None or WorkflowRole.OFFICER not in person.roles:
             raise BadInput(
-                "an enrolment that no officer answers for",
+                "an enrolment without a responsible officer",
                 where="--as",
                 expected="an enrolled person with the role officer",
                 got="nobody" if not name else "nobody of this name" if person is None else "a person without this role",

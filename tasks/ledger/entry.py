@@ -45,7 +45,7 @@ class Event(StrEnum):
     APPROVED = "approved"  # the reviewers have decided for it
     SIGNED = "signed"  # an expert has signed a recipient's determination; names the signed PDF and the certificate
     REVOKED = "revoked"  # a person has revoked a release, for a reason
-    # An officer has reopened a rejected release, or answered for thresholds that a blocked one does not meet.
+    # An officer has reopened a rejected release, or overridden thresholds that a blocked one does not meet.
     OVERRIDDEN = "overridden"
     SUPERSEDED = "superseded"  # a later release took the place of this one
     # The last day of a decision has passed; the decision ended on that day, whenever this entry was made.

@@ -1,1 +1,1 @@
-"""Assessing copies again: earlier releases in the world of today, and copies in one hand beside a new one."""
+"""Assessing copies again: earlier releases in the world of today, and copies held by one party beside a new one."""

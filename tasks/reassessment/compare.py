@@ -53,7 +53,7 @@ def compared_gates(
 
 
 def alone(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
-    """Gates of a decision with the figures of the copy by itself, without those of earlier copies in the same hand."""
+    """Gates of a decision with the figures of the copy by itself, without earlier copies held by the same party."""
     return tuple(
         gate if gate.alone is None else gate.model_copy(update={"measured": gate.alone, "alone": None})
         for gate in gates

@@ -47,7 +47,7 @@ class GateComparison(Fact):
     measured: float | None = Field(description="None where it could not be measured today.")
     threshold: float | None = Field(description="None where it is no gate of today's policy.")
     open: bool | None = Field(description="None where it is not judged today.")
-    overridden: bool = Field(default=False, description="Whether an officer answers for it.")
+    overridden: bool = Field(default=False, description="Whether an officer has overridden it.")
     because: str = Field(description="Of today's gate; empty where there is none.")
 
     @property

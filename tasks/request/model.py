@@ -118,7 +118,7 @@ class Dataset(FileForm):
 
 
 class ChangesSince(RequestPart):
-    """Reason for a small number of people added or removed since an earlier copy in the same hand."""
+    """Reason for a small number of people added or removed since an earlier copy held by the same party."""
 
     release: ReleaseId = Field(description="Release id of the last earlier copy in that hand.")
     because: Text = Field(description="Reason that the reviewers judge, such as a withdrawn consent.")
@@ -570,7 +570,7 @@ class ReleaseRequest(RequestPart):
 
     @property
     def compared_by(self) -> tuple[str, ...]:
-        """Names of the columns by which people of copies in one hand are taken to be the same."""
+        """Names of the columns by which people of copies held by one party are taken to be the same."""
         return (self.person_id,)
 
     @property

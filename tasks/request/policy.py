@@ -237,7 +237,7 @@ class ReviewPolicy(RequestPart):
             fix="require at least one reviewer, or leave out “signed_votes”",
         ),
         Rule(
-            "gates that may be overridden need an officer who answers for it",
+            "gates that may be overridden need an officer who may override them",
             lambda one: bool(one.overridable) and not one.officers,
             "officers",
             fix="name an officer, or remove “overridable”",

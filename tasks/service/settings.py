@@ -237,7 +237,7 @@ class Notification(RequestPart):
         description="An environment variable RELEASEGATE_NOTIFY_… with an Apprise address, for e-mail mailtos://…",
     )
     person: PersonId | None = Field(
-        None, description="Id of an enrolled person: only news of releases that they requested, review or answer for."
+        None, description="Id of an enrolled person: only news of releases that they requested, review or oversee."
     )
     events: tuple[NewsKind, ...] = Field(
         (), description="Kinds of news to notify of; with a person, all that concern them if omitted."

@@ -133,7 +133,7 @@ def test_every_question_has_its_reason(tmp_path: Path) -> None:
         "Nothing leaves without an agreement that is in force.",
         "Nobody attacks a record for less than an attempt costs.",
         "The terms decide whether the data may be passed on at all.",
-        "Copies in one hand can be compared, so name the earlier ones.",
+        "Copies held by one party can be compared, so name the earlier ones.",
     ):
         assert reason in words, reason
 

@@ -22,5 +22,5 @@ def test_the_changes_that_would_open_overridden_gates_are_those_of_the_blocked_r
         ),
     )
     told = explain(request, request.recipients[1], plays, excepted).fixed
-    assert told.startswith(f"It rests on overrides: {OFFICER} answered for “Highest risk of a record")
+    assert told.startswith(f"It rests on overrides: {OFFICER} overrode “Highest risk of a record")
     assert told.endswith(f"releasegate explain {fact.release_id[:12]}.")

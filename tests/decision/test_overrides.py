@@ -117,7 +117,7 @@ def test_a_verdict_under_overrides_says_so_and_nothing_else_is_excused() -> None
     assert verdict is Verdict.APPROVED
     assert reasons[0] == "5 of 6 gates passed, 1 overridden."
     assert reasons[1].startswith("FAILED, OVERRIDDEN: ")
-    assert "0.125 measured; at most 0.09 allowed. P. Officer (officer) answers for it: a registry" in reasons[1]
+    assert "0.125 measured; at most 0.09 allowed. P. Officer (officer) overrode it: a registry" in reasons[1]
     assert decide((*always, *marked), 2)[0] is Verdict.AWAITING_REVIEW
     assert decide((*always, *marked, LOW), 0)[0] is Verdict.BLOCKED
     assert decide((*always[1:], VALIDATION, *marked), 0)[0] is Verdict.BLOCKED
@@ -178,9 +178,7 @@ def test_the_blocked_release_stays_blocked_with_its_reasons() -> None:
     assert found.state is State.BLOCKED
     assert found.overrides == (), "nobody votes on it"
     assert BLOCKED.reasons[0] in found.why
-    answers = (
-        "P. Officer (officer) answers for “Mean payoff of the publisher” until 2026-04-08: “a registry is closing”"
-    )
+    answers = "P. Officer (officer) overrode “Mean payoff of the publisher” until 2026-04-08: “a registry is closing”"
     assert answers in found.why
 
 

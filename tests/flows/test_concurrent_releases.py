@@ -1,6 +1,6 @@
 """Releases at once, each a process of its own, on one ledger: no fork, nothing lost, every bundle whole.
 
-Each goes to another recipient: of two that go to one hand at once, the second is refused.
+Each goes to another recipient: of two that go to one party at once, the second is refused.
 """
 
 import os

@@ -219,7 +219,7 @@ def test_a_gate_on_known_dates_blocks_and_is_explained(tmp_path: Path, engine: A
     assert figures["dates.linked_share"] == pytest.approx(record.further["dates"]["with_class"]["share"])
 
 
-def test_copies_with_other_offsets_in_one_hand_block(tmp_path: Path, engine: Any) -> None:
+def test_copies_with_other_offsets_held_by_one_party_block(tmp_path: Path, engine: Any) -> None:
     world = make_dated_persons(
         tmp_path / "world",
         recipients=[recipient("university"), recipient("archive")],

@@ -1,4 +1,4 @@
-"""The same request asked again after copies in the same hand were revoked or released: decided again, once."""
+"""The same request asked again after copies held by the same party were revoked or released: decided again, once."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.reassessment.record import TodaysVerdict
 from tests.flows.test_overridden_release import Killed, killed
-from tests.flows.test_same_hand import AGES, AREAS, record_of
+from tests.flows.test_same_party import AGES, AREAS, record_of
 from tests.support.acting import cast_vote
 from tests.support.world import NOW, UNIVERSITY, World, recipient
 
@@ -151,7 +151,7 @@ def test_a_request_that_awaits_review_is_decided_anew_beside_a_copy_that_it_did_
     assert office.state(waiting) is State.AWAITING_REVIEW
     copy = office.release("first", **AGES).release_id
     asked = office.world.request
-    with pytest.raises(StageFailed, match="another copy was delivered to the same hand") as caught:
+    with pytest.raises(StageFailed, match="another copy was delivered to the same party") as caught:
         office.approve(waiting)
     assert caught.value.fix.endswith(f": releasegate release {asked}")
     assert office.state(waiting) is State.AWAITING_REVIEW
@@ -243,7 +243,7 @@ def test_nothing_is_decided_anew_for_a_reason_that_has_gone_meanwhile(office: Of
 
 @pytest.mark.parametrize("reviewed", [False, True])
 def test_of_two_at_once_to_recipients_who_share_neither_is_approved_unseen(office: Office, reviewed: bool) -> None:
-    """Neither of them had a copy before, so that no hand was compared."""
+    """Neither of them had a copy before, so that nothing was compared."""
     together = {"reassessment": {"together": [["institute", "university"]]}}
     institute = {"recipients": [recipient("institute")], "policy": TERMS | together}
 
@@ -253,7 +253,7 @@ def test_of_two_at_once_to_recipients_who_share_neither_is_approved_unseen(offic
     if reviewed:
         waiting = office.release("one", **AGES, policy=REVIEWED | together).release_id
         other()
-        with pytest.raises(StageFailed, match="another copy was delivered to the same hand"):
+        with pytest.raises(StageFailed, match="another copy was delivered to the same party"):
             office.approve(waiting)
     record = record_of(
         office.release(

@@ -381,7 +381,7 @@ def test_rows_without_a_name_of_their_own_and_parquet(tmp_path: Path, engine: An
 
 
 @pytest.mark.slow
-def test_copies_in_one_hand_are_laid_beside_each_other_by_people(tmp_path: Path, engine: Any) -> None:
+def test_copies_held_by_one_party_are_laid_beside_each_other_by_people(tmp_path: Path, engine: Any) -> None:
     """The later copy is finer in some cells; both are of the same 240 people, who are compared once each."""
     world = make_visits(tmp_path / "world", policy={"generalization": {"method": "no-attack-partition"}})
     world.run(engine)

@@ -179,7 +179,7 @@ def test_check_says_what_is_missing_and_what_the_reading_means(made: tuple[World
 
 
 @pytest.mark.slow
-def test_values_that_come_later_into_one_hand_close_the_gates(
+def test_values_that_come_later_into_one_party_close_the_gates(
     made: tuple[World, Outcome], engine: Any, tmp_path: Path
 ) -> None:
     """Whoever has a record without its sex, and later with it, has a person whom nobody of the population matches."""

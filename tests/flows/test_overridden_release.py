@@ -306,7 +306,7 @@ def test_two_officers_may_answer_for_one_gate_each(case: Case) -> None:
         if one.case.recipient == "broker"
     )
     assert shown.case.standing.state is State.BLOCKED
-    assert f"{SECOND} (officer) answers for" in shown.case.standing.why
+    assert f"{SECOND} (officer) overrode" in shown.case.standing.why
 
 
 def test_an_officer_with_a_key_signs(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +339,7 @@ def test_the_command(case: Case, releasegate: Any, monkeypatch: pytest.MonkeyPat
     told = releasegate(*line, OFFICER, *whose, "--gate", one)
     assert told.code == 0
     assert "OVERRIDDEN  broker" in told.out
-    assert "answers for this until 2026-04-02" in told.out
+    assert "is responsible for this until 2026-04-02" in told.out
     document = releasegate(
         *line, SECOND, *whose, *(part for name in rest for part in ("--gate", name)), "--json"
     ).document

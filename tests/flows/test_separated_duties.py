@@ -210,7 +210,7 @@ def verified(action: ReleaseAction) -> None:
     ],
 )
 def test_a_vote_is_void_once_its_reviewer_hands_the_same_request_in(sealed: ReleaseAction, by: str, votes: int) -> None:
-    """The release needs two votes of people who had no hand in the request; the others' votes stay."""
+    """The release needs two votes of people who took no part in the request; the others' votes stay."""
     handed_in(sealed, by)
     with acting_as("brandt"):
         after = flows.actions.reviewing.cast_vote(sealed, "approve")

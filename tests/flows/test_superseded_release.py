@@ -114,7 +114,7 @@ def server() -> Iterator[Server]:
 def test_the_earlier_release_ends_with_the_vote_that_releases_the_later_one(office: Office, engine: Any) -> None:
     first, unaware, _ = office.ids
     assert office.vote(first).standing.state is State.RELEASED
-    with pytest.raises(StageFailed, match="another copy was delivered to the same hand in the meantime"):
+    with pytest.raises(StageFailed, match="another copy was delivered to the same party in the meantime"):
         office.vote(unaware)
     second = office.ask(engine, "aware", LATER, recipients=[UNIVERSITY], policy=REVIEWED, supersedes=first).release_id
     assert office.vote(second).standing.state is State.RELEASED

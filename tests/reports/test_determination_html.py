@@ -558,7 +558,7 @@ def test_the_first_page_counts_the_records_that_leave_of_all_unless_few_stay(rel
 
 
 def test_no_search_is_promised_where_other_copies_block() -> None:
-    """`explain` tries no change of a release that copies in the same hand have blocked."""
+    """`explain` tries no change of a release that copies held by the same party have blocked."""
     record, promised = records.blocked(), "tries changes and names the smallest that would pass"
     copies = record.gates[0].model_copy(update={"id": EARLIER_COPIES, "passed": False})
     for gates, expected in ((record.gates, True), ((*record.gates, copies), False)):

@@ -19,7 +19,7 @@ def test_the_first_page_says_that_it_is_an_exception_and_whose() -> None:
     page = texts.sections(determination_html(record))["decision"]
     for part in (
         "✓ Approved, by exception",
-        "Exception: 1 of 14 gates has failed and is overridden. P. Officer answers for it",
+        "Exception: 1 of 14 gates has failed and is overridden by P. Officer, for the reasons below",
         "FAILED, OVERRIDDEN: Highest risk of a record from a recipient who knows the method: 0.125 measured; at most",
         REASON,
         f"release {record.supersedes}",
@@ -50,7 +50,7 @@ def test_nothing_of_it_stands_where_every_gate_passed() -> None:
 def test_the_certificate_says_that_there_is_an_exception_and_not_which() -> None:
     record = overridden()
     text = texts.seen(certificate_html(record))
-    assert "It was approved by way of exception: P. Officer, for the releasing organization, answers for" in text
+    assert "It was approved by way of exception: P. Officer, for the releasing organization, is responsible" in text
     assert f"Supersedes release {record.supersedes}" in text
     assert TELLING.search(text) is None
     assert REASON not in text

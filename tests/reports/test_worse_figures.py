@@ -28,7 +28,7 @@ def with_columns(figures: dict[Measure, float]) -> dict[str, Any]:
 
 
 def with_copies(figures: dict[Measure, float]) -> dict[str, Any]:
-    """Earlier copies in the same hand make figures worse."""
+    """Earlier copies held by the same party make figures worse."""
     return {"earlier": EarlierFact(hand=("university",), figures=figures), "gates": gates(figures)}
 
 
@@ -64,7 +64,7 @@ def shown(record: DecisionRecord) -> dict[str, str]:
     ("changes", "why", "alone"),
     [
         (with_columns, "with what relationship also reveals", "by the quasi-identifiers alone"),
-        (with_copies, "with other copies in the same hand", "by this copy alone"),
+        (with_copies, "with other copies held by the same party", "by this copy alone"),
         (with_coalition, "in a coalition", "by this copy alone"),
     ],
 )

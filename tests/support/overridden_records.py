@@ -31,7 +31,7 @@ def overridden() -> DecisionRecord:
         reasons=(
             "9 of 10 gates passed, 1 overridden.",
             "FAILED, OVERRIDDEN: Highest risk of a record from a recipient who knows the method: 0.125 measured; "
-            f"at most 0.09 allowed. {OFFICER} (officer) answers for it: {REASON}",
+            f"at most 0.09 allowed. {OFFICER} (officer) overrode it: {REASON}",
         ),
         gates=tuple(
             gate.model_copy(update={"measured": 0.125, "passed": False, "overridden": override})

@@ -1,4 +1,4 @@
-"""The pages for requesting over a workspace of their own, and the clinic's file to hand in."""
+"""The pages for requesting over a workspace of their own, and the clinic's file to upload."""
 
 import re
 from dataclasses import dataclass

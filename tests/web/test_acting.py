@@ -58,7 +58,7 @@ def rejected(pages: Pages) -> None:
 
 
 def closed_release(pages: Pages) -> list[GateResult]:
-    """A release that failed gates, all of which its policy lets an officer answer for."""
+    """A release that failed gates, all of which its policy lets an officer override."""
     record = records.blocked()
     failed = [gate for gate in record.gates if not gate.passed]
     open_to_officers = tuple(gate.id for gate in failed)

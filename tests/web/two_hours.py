@@ -316,10 +316,10 @@ def _returned(one: Walk, registry: str) -> None:
 
 
 def _officer(one: Walk, blocked: str, released: str) -> None:
-    """Gates are answered for; a copy would be blocked under today's policy; an old one has expired; plots."""
+    """Gates are overridden; a copy would be blocked under today's policy; an old one has expired; plots."""
     reason = "The hospital's board accepts the risk for 30 days."
-    officer = one.writes("ortiz", f"{blocked}/override", reason, "Answer for the gates", gate=True)
-    one.says(officer, "answers for")
+    officer = one.writes("ortiz", f"{blocked}/override", reason, "Override the gates", gate=True)
+    one.says(officer, "overrode")
     one.show(officer, "override")
     today = json.loads(one.world.request.read_text())["policy"] | STRICTER | {"review": {}, "version": "2"}
     (one.world.workspace.root / "today.yaml").write_text(json.dumps(today))

@@ -1,4 +1,4 @@
-"""Withholding released columns, or answering for them: those behind the closed gates of a blocked release."""
+"""Withholding released columns, or excusing them: those behind the closed gates of a blocked release."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

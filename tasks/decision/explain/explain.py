@@ -63,8 +63,8 @@ _OPEN_BY_DECOYS = (
     "these are is sealed, so that no change of terms can be tried."
 )
 _BY_EARLIER_COPIES = (
-    "Gates judge this copy together with earlier copies in the same hand, so that the effect of a change of terms on "
-    "this copy alone does not determine the verdict."
+    "Gates judge this copy together with earlier copies held by the same party, so that the effect of a change of "
+    "terms on this copy alone does not determine the verdict."
 )
 _TOO_MANY_STRATEGIES = (
     "Not tried: it chooses for each record among all levels of all columns, which takes minutes here."
@@ -391,7 +391,7 @@ def _overridden(gates: Sequence[GateResult]) -> str:
     """Reason that no change is sought for a release that rests on overrides."""
     facts = [gate.overridden for gate in gates if gate.overridden is not None]
     return (
-        f"It rests on overrides: {' and '.join(sorted({one.officer for one in facts}))} answered for "
+        f"It rests on overrides: {' and '.join(sorted({one.officer for one in facts}))} overrode "
         f"{', '.join(f'“{gate.title}”' for gate in gates)}. The changes that would open these gates are those of the "
         f"release that they blocked: releasegate explain {facts[-1].release_id[:12]}."
     )

@@ -1,4 +1,4 @@
-"""Copies in one hand, judged at release: the copy that is to leave beside those that left before.
+"""Copies held by one party, judged at release: the copy that is to leave beside those that left before.
 
 All are laid on the population of the copy that is to leave and judged like pooled copies that are re-assessed
 (``tasks.reassessment.pooling``): its own records, and those of each earlier copy by the gates of that copy's policy,
@@ -27,7 +27,7 @@ Figures = Mapping[Measure, float]
 
 @dataclass(frozen=True)
 class HeldCopy:
-    """One of the copies in a hand."""
+    """One of the copies that a party holds."""
 
     name: str
     """Release and recipient, as reports show them."""
@@ -46,7 +46,7 @@ def least_class(request: ReleaseRequest) -> int:
 
 
 def few_changed(people: Names, earlier: Sequence[Names], least: int) -> bool:
-    """Whether a new copy adds or removes some people, but fewer than a number, in one hand.
+    """Whether a new copy adds or removes some people, but fewer than a number, of those that one party holds.
 
     Those count as one group who are in the same ones of the earlier copies. A group is disclosed where the new copy
     splits so few off that lack in it, or has so few that some earlier copy lacks. Of one earlier copy these are the

@@ -1,4 +1,4 @@
-"""Copies that come into one hand, one release after the other: at release they are judged as re-assessment does."""
+"""Copies that go to one party, one release after the other: at release they are judged as re-assessment does."""
 
 import json
 from collections.abc import Iterator
@@ -148,7 +148,7 @@ def test_a_reason_opens_the_gate_for_reviewers_alone(world: World, engine: Any) 
     ],
     ids=["same organisation", "associate"],
 )
-def test_copies_of_one_organisation_or_of_associates_are_in_one_hand(
+def test_copies_of_one_organisation_or_of_associates_are_held_by_one_party(
     world: World, engine: Any, second: dict[str, Any], policy: dict[str, Any]
 ) -> None:
     released(world, engine, **AGES)
@@ -167,7 +167,7 @@ def test_copies_of_one_organisation_or_of_associates_are_in_one_hand(
         ("Elsewhere", [], False),
     ],
 )
-def test_copies_of_one_release_in_one_hand_are_judged_together(
+def test_copies_of_one_release_held_by_one_party_are_judged_together(
     world: World, engine: Any, organisation: str, together: list[list[str]], hand: bool
 ) -> None:
     """Other stakes give other cells; whoever gets both copies intersects them."""
@@ -299,7 +299,7 @@ def test_a_smaller_revision_passes_where_nothing_else_gets_finer(world: World, e
 
 
 @pytest.mark.slow
-def test_of_two_at_once_to_one_hand_the_second_is_judged_beside_the_first(world: World, engine: Any) -> None:
+def test_of_two_at_once_to_one_party_the_second_is_judged_beside_the_first(world: World, engine: Any) -> None:
     """The other leaves while this one is being made, so that it was not judged with it at first."""
     outcomes: list[Outcome] = []
 
@@ -327,7 +327,7 @@ def test_a_release_gives_up_after_some_rounds(world: World, engine: Any) -> None
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flows.gate.release, "_MOST_ROUNDS", 1)
-        with pytest.raises(StageFailed, match="another copy was delivered to the same hand in the meantime"):
+        with pytest.raises(StageFailed, match="another copy was delivered to the same party in the meantime"):
             released(world, slow, **AGES)
 
 

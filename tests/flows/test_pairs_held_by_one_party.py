@@ -1,4 +1,4 @@
-"""Two releases of one file under random terms to one hand: none is approved that re-assessment would then block."""
+"""Two releases of one file under random terms to one party: none is approved that re-assessment would then block."""
 
 from collections import Counter
 from datetime import timedelta
