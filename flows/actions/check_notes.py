@@ -131,8 +131,8 @@ def _population_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[s
     elif population.basis is PopulationBasis.SAMPLE:
         people = population.people(records) or records
         yield (
-            f"the file is taken to be a random sample of {percent(records / people)} of {people:,} people. Gates judge "
-            "the records of a class as its people, which are no more than in the population; only "
+            f"the file is assumed to be a random sample of {percent(records / people)} of {people:,} people. Gates "
+            "judge the records of a class as its people, which are no more than in the population; only "
             "estimated.maximum_risk, estimated.mean_risk, estimated.unique_share and singling_out.population_share "
             "rest on the size and on the sample being random"
         )

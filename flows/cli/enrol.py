@@ -99,7 +99,7 @@ def sample(
 ) -> int:
     """Enrol a population without a table: its size, the share of it that files are, or that everybody is in the file.
 
-    A request names it by the same source and terms. Files are taken to be random samples of it, unless they have
+    A request names it by the same source and terms. Files are assumed to be random samples of it, unless they have
     everybody.
     """
     try:

@@ -28,7 +28,7 @@ from tasks.ledger.enrolment import EnrolledSample
 from tasks.request.document import Location
 from tasks.request.model import Policy, Role
 
-_INTRODUCTION = f"Enter takes what is in brackets, or leaves a blank; {WHY} tells more; {BACK} goes back. Ctrl-C stops."
+_INTRODUCTION = f"Enter takes what is in brackets, or leaves a blank; {WHY} explains; {BACK} goes back. Ctrl-C stops."
 _MORE: Mapping[str, tuple[str, str]] = {
     "1": ("prior_release_ids", "a recipient's earlier releases"),
     "2": ("expert", "expert who signs"),

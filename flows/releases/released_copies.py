@@ -22,7 +22,7 @@ from tasks.request.model import Recipient, ReleaseRequest
 Hand = frozenset[str]
 """Ids of the recipients who form one party."""
 SharingRecipients = Sequence[Sequence[str]]
-"""Sets of ids of recipients who are taken to share their copies."""
+"""Sets of ids of recipients who are assumed to share their copies."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class ReleasedCopies:
     def hands(
         self, request: ReleaseRequest, recipient: Recipient, together: SharingRecipients | None = None
     ) -> tuple[Hand, ...]:
-        """Hands that a recipient's copy goes to: its own, those that pool copies, those that are taken to share theirs.
+        """Parties that a recipient's copy goes to: its own, those that pool copies, those assumed to share theirs.
 
-        `together` are recipients who are taken to share, of the request's policy where not given.
+        `together` are recipients who are assumed to share, of the request's policy where not given.
         """
         own = self.one_party(
             (

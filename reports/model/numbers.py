@@ -161,7 +161,7 @@ def tick(value: float) -> str:
 
 
 def utc(moment: datetime) -> datetime:
-    """A moment in UTC; one without a zone is taken to be in UTC already."""
+    """A moment in UTC; one without a zone is assumed to be in UTC already."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 

@@ -31,7 +31,7 @@ def rests_on(population: PopulationFact, people: str) -> str:
         PopulationBasis.TABLE_AND_FILE: f"a population table of {people} people, which lacks "
         f"{listed(list(population.lacks))}, on the file's own counts by these",
         PopulationBasis.FILE: f"the {people} people of the file alone, who count as the whole population",
-        PopulationBasis.SAMPLE: f"the file's own counts of {people} people, who are taken to be a random sample of "
+        PopulationBasis.SAMPLE: f"the file's own counts of {people} people, who are assumed to be a random sample of "
         f"{numbers.integer(population.size or 0)}, as the request states",
     }[population.basis]
 
@@ -46,14 +46,14 @@ def assumed(population: PopulationFact) -> str:
         f"group that the table overstates is riskier than stated. The file holds {fraction} as many records as the "
         "table has people, and the subjects of the file are assumed to belong to that population.",
         PopulationBasis.TABLE_AND_FILE: f"{named} counts {people} people by the quasi-identifiers but {lacking}, and "
-        "is assumed to be right. A class that tells one of the latter is counted as the people of the file in it, "
-        "which are no more than those of the population; a class that tells none of them is counted in the table. The "
+        "is assumed to be right. A class defined by one of the latter is counted as the people of the file in it, "
+        "which are no more than those of the population; any other class is counted in the table. The "
         f"file holds {fraction} as many records as the table has people, and its subjects are assumed to belong to "
         "that population.",
-        PopulationBasis.FILE: f"The file is taken to hold everybody of the population ({named}), and others to "
+        PopulationBasis.FILE: f"The file is assumed to hold everybody of the population ({named}), and others to "
         f"know that: only its {people} people are counted. If the population has more, each group of people who are "
         "alike (class) has as many people or more, and a single attempt is no riskier than stated.",
-        PopulationBasis.SAMPLE: f"The file is taken to be a simple random sample of {fraction} of the "
+        PopulationBasis.SAMPLE: f"The file is assumed to be a simple random sample of {fraction} of the "
         f"{numbers.integer(population.size or 0)} people of the population ({named}), each person once. Estimated "
         "risks rest on that: they may be too low where people were chosen otherwise, or the population is smaller. "
         "All other risks count the file's people alone; the population has as many or more in each group of people who "
@@ -67,7 +67,7 @@ def counted_over(population: PopulationFact) -> str:
     exact = "Every figure below is an exact count over file and population table, not an estimate."
     return {
         PopulationBasis.TABLE: exact,
-        PopulationBasis.TABLE_AND_FILE: f"{exact} A class that tells {lacking} has "
+        PopulationBasis.TABLE_AND_FILE: f"{exact} A class defined by {lacking} has "
         "at least the people who are counted, since those of the file alone are; its risk is at most the one shown.",
         PopulationBasis.FILE: "Every figure below is an exact count over the file, which is its own population.",
         PopulationBasis.SAMPLE: "Every figure below, but for those called estimated, is an exact count over the file. "
@@ -93,7 +93,7 @@ def basis(population: PopulationFact) -> str:
         PopulationBasis.TABLE_AND_FILE: lacking,
         PopulationBasis.FILE: "the file, which holds everybody of the population",
         PopulationBasis.SAMPLE: said(
-            "the file, taken to be a random sample of",
+            "the file, assumed to be a random sample of",
             f"{numbers.integer(population.size or 0)} people",
         ),
     }[population.basis]

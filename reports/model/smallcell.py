@@ -3,7 +3,7 @@
 A count of 1 to limit − 1 people or records is not shown, and neither is anything from which one follows: its complement
 in a known total, its share, or the one gap in a breakdown. Zero, probabilities and expected values may be shown (CMS
 Cell Size Suppression Policy: limit 11). So the highest risk is exact, though the size of one class follows from it:
-gates judge by it, and it does not tell how many people are in such classes, or who.
+gates judge by it, and it does not show how many people are in such classes, or who.
 
 A hidden count enters no other figure either, as the difference of two printed figures would be that count: where few
 records were left out, a share of records without a value counts those that leave alone, a number of released records

@@ -54,7 +54,7 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
     yield (
         "Knowledge of a recipient",
         said(
-            f"A recipient is taken to know the true values of {view.names(Role.QUASI)} of everybody.",
+            f"A recipient is assumed to know the true values of {view.names(Role.QUASI)} of everybody.",
             f"Risks from these count no other released column ({named(columns)}) as known." if columns else None,
             f"Some tests assume more: {more}." if more else None,
             "Where a recipient knows more, the risk is higher than stated.",
@@ -70,7 +70,7 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
     if view.record.pseudonyms:
         yield (
             "Pseudonyms",
-            f"Whoever lacks the workspace key cannot tell whose a pseudonym of {view.names(Role.PSEUDONYM)} is, "
+            f"Whoever lacks the workspace key cannot determine whose a pseudonym of {view.names(Role.PSEUDONYM)} is, "
             "make one, or link it to another recipient's. Whoever has the key and a list of identifiers can, as can an "
             "incident responder who opens the crosswalk.",
         )
@@ -118,9 +118,9 @@ def _known_dates(fact: DatesFact) -> str:
         f"Somebody who looks for a person knows {plural(fact.known, 'true date', 'true dates')} of the person at most "
         f"({', '.join((*fact.shifted, *fact.relative))}), those that identify the person best, but not by how many "
         "days they are shifted. The figure for all dates shows how much more somebody finds who knows more.",
-        "Only whoever has the workspace key and the name of a person can tell the shift. A recipient gets the same one "
-        "in each release. Recipients who compare copies with different shifts can narrow down the true dates; the "
-        "agreements must forbid it."
+        "Only whoever has the workspace key and the name of a person can determine the shift. A recipient gets the "
+        "same one in each release. Recipients who compare copies with different shifts can narrow down the true dates; "
+        "the agreements must forbid it."
         if fact.shifted
         else None,
     )
@@ -132,7 +132,7 @@ def _text(view: RecordView) -> str:
         measured = (
             f" On {numbers.integer(view.text.notes)} labelled notes it missed at most "
             f"{numbers.percent(view.text.missed)} of the identifiers of any kind (upper end of a 95 % interval); the "
-            "text of this file is taken to be like them."
+            "text of this file is assumed to be like them."
         )
     return (
         f"The text of {view.names(Role.TEXT)} is redacted by a scanner.{measured} It does not seek towns and "
@@ -379,9 +379,9 @@ def _of_context(view: RecordView) -> Iterator[Assumption]:
 def _of_earlier(record: DecisionRecord) -> str:
     """Sentences on earlier copies of the same party: those that the ledger knows, and those that the request names."""
     fact, named = record.earlier, len(record.recipient.prior_release_ids)
-    hand = "the recipient, its organisation or a recipient taken to share with it"
+    hand = "the recipient, its organisation or a recipient assumed to share with it"
     if fact is None:
-        found = "Earlier copies of the same party were not compared with this one; what they disclose together is unknown."
+        found = "Earlier copies of the same party were not compared with this one; their joint disclosure is not known."
     elif not fact.copies:
         found = f"By the ledger of this workspace, no earlier copy, apart from revoked ones, went to {hand}."
     else:

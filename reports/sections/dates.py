@@ -1,4 +1,4 @@
-"""Shifted and relative dates: whom known true dates find, and what the calendar tells of the shift."""
+"""Shifted and relative dates: whom known true dates find, and what the calendar reveals of the shift."""
 
 from collections.abc import Iterator
 from math import log2

@@ -16,7 +16,7 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
     yield said(
         f"The {rows} rows of the {'tables' if fact.tables else 'file'} are of {cells.count(fact.people_in)} people, "
         f"named by {fact.person}.",
-        "Every figure of this document counts people, not rows; an attacker is taken to see which rows are of one "
+        "Every figure of this document counts people, not rows; an attacker is assumed to see which rows are of one "
         "person.",
         f"Attributes of rows that are released: {', '.join(_released(fact))}." if fact.attributes else None,
         f"The request states that nobody outside knows the values of {', '.join(stated)}."
@@ -63,7 +63,7 @@ def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[B
     cells, total = view.cells, fact.people
     some = known.rows_in_words
     yield said(
-        f"An attacker is taken to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
+        f"An attacker is assumed to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
         "that the person is in the file. No population table counts rows, so the people who match are counted "
         "in the file. Gates judge the worse of these figures and of those of people.",
         "The attacker also knows the table of a known row, and what may be known of the rows that it is within; but "

@@ -61,7 +61,7 @@ def risk_section(view: RecordView) -> Iterator[Block]:
     yield Paragraph(
         f"{f'The journalist has the risks of the prosecutor, since {same}. ' if same else ''}"
         f"Highest risks are {'rounded up to three digits' if view.record.decoys else 'exact'}, since gates judge by "
-        "them: 1 over a prosecutor's is the size of the smallest class. It does not tell how many classes are that "
+        "them: 1 over a prosecutor's is the size of the smallest class. It does not show how many classes are that "
         f"small, or whose. Numbers of people below {numbers.integer(cells.limit)} are shown as bounds.",
         "note",
     )
@@ -338,7 +338,7 @@ def sampled(view: RecordView, fact: SampleFact) -> Iterator[Block]:
         ],
     )
     yield Paragraph(
-        f"The file is taken to be a simple random sample of {numbers.integer(fact.people)} people, "
+        f"The file is assumed to be a simple random sample of {numbers.integer(fact.people)} people, "
         f"{numbers.percent(fact.fraction)} of them. Limits of the people of a class follow from the draw alone, with "
         f"binomial tails for hypergeometric ones (Uhlmann 1966), and hold of all {fact.cells:,.0f} cells of all "
         "strategies at once, so that the choice of cells by the same sample changes nothing. The class with fewest has "

@@ -199,7 +199,7 @@ def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
     taught = (
         f"{link_text(attack.trained, view.cells).with_interval} of those it was learned from" if attack.trained else ""
     )
-    bound = "at most: in blocks, told which records are of which" if attack.bound else ""
+    bound = "at most: in blocks, given which records are of which" if attack.bound else ""
     notes = "; ".join(part for part in (f"by {used}" if used else "", taught, bound, found.mark) if part)
     return (
         lines(title, small(notes) if notes else ""),

@@ -197,7 +197,7 @@ def scope(view: RecordView) -> Iterator[Block]:
     earlier = record.earlier
     if earlier and all(one.shares_people is not None and not one.cannot for one in earlier.copies):
         differencing = "Comparison (differencing) with copies in other hands"
-        apart = "Copies of recipients who are not taken to share with this one were not compared with its copy"
+        apart = "Copies of recipients who are not assumed to share with this one were not compared with its copy"
     yield f"For this release the gate {done}. A determination covers what was tested and nothing else."
     yield Table(
         "Tests that are not part of this determination",

@@ -44,7 +44,7 @@ def context(view: RecordView) -> Iterator[Block]:
             rate = numbers.risk(agreement.detection_rate)
             rising = ", more with each attempt" if (agreement.detection_slope or 0) > 0 else ""
             detected = f", which is expected to be detected with a probability of {rate}{rising}"
-        ends = "it is taken to end with the first breach" if agreement.ends_on_breach else "no breach ends it"
+        ends = "it is assumed to end with the first breach" if agreement.ends_on_breach else "no breach ends it"
         penalty = (
             f"It sets a penalty of {numbers.amount(agreement.penalty)} units for a detected attempt to identify "
             f"somebody{detected}; {ends}."

@@ -91,7 +91,7 @@ def _population(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
             "Correct match: the probability that a person who matches a unique record of the file by these columns is "
             "the one it is of, if nobody knows who is in the file (Skinner and Elliot 2002). Whoever knows that a "
             "person is in the file, finds that person's record where it is unique in the file.",
-            "An intruder who knows other columns of each person, whichever tell that person apart best, singles out "
+            "An intruder who knows other columns of each person, whichever single that person out best, singles out "
             "more people than one who knows the same columns of everybody; no model estimates these.",
             None if gated else "No gate of the policy limits these figures.",
         ),

@@ -54,7 +54,7 @@ def derive_profile(recipient: Recipient, listed: int | None = None, people: int 
         "gain": (stakes.loss, "stakes: the publisher's loss") if stakes.gain is None else (stakes.gain, "stakes: gain"),
         "exploit_cost": (stakes.cost, "stakes: cost of an attempt"),
         **_of_agreement(recipient),
-        "access_cost": (0.0, "none: the external data are taken to be at hand"),
+        "access_cost": (0.0, "none: the external data are assumed to be at hand"),
         "link_cost": (0.0, "none"),
         "discount": (DEFAULT_DISCOUNT, "default: waiting costs nothing"),
         "confirmation": (1.0, "default: a right match is recognized"),
@@ -120,7 +120,7 @@ def _of_agreement(recipient: Recipient) -> dict[str, _Term]:
 
 def _prior(listed: int | None, people: int) -> _Term:
     if not listed:
-        return DEFAULT_PRIOR, "default: nearly everybody is taken to be in the external data"
+        return DEFAULT_PRIOR, "default: nearly everybody is assumed to be in the external data"
     share = listed / people
     if share >= DEFAULT_PRIOR:
         return DEFAULT_PRIOR, "default: a released group is listed in the register as good as completely"

@@ -1,6 +1,6 @@
 """Coalitions: one recipient's records as seen by recipients who pool their copies.
 
-They are taken to know which rows are one person's: columns released as collected often show it. A record's candidates
+They are assumed to know which rows are one person's: columns released as collected often show it. A record's candidates
 are the people who match all of its cells; for an adversary who knows the rules, those to whom every rule gives exactly
 these cells. Its class is the records with the same cells in all copies. A copy that lacks a record says nothing about
 it; records that another copy lacks for decoys count as held.

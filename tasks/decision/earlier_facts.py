@@ -38,7 +38,7 @@ class ChangesFact(Fact):
 
 
 class EarlierFact(Fact):
-    """Earlier copies of the same party: of the recipient, its organisation, or recipients taken to share with it."""
+    """Earlier copies of the same party: of the recipient, its organisation, or recipients assumed to share with it."""
 
     copies: tuple[EarlierCopy, ...] = Field(default=(), description="In the order of release.")
     siblings: tuple[str, ...] = Field(

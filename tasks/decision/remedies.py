@@ -110,7 +110,7 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
     known = [one for one in beside if one.known_probability != 0] if ids & _BY_COLUMNS else []
     causes = {
         "generalized values are revealed": [*revealing],
-        "others are taken to know the values": [one.name for one in known],
+        "others are assumed to know the values": [one.name for one in known],
         "a class shares values": _shared(record) if ids & _BY_CLASSES else [],
     }
     names = [*dict.fromkeys(name for found in causes.values() for name in found)]

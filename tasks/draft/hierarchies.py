@@ -42,7 +42,7 @@ _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _LONGEST_POSTCODE = 10
 _DAY_LENGTH = 10
 _A_LIFE = 20
-"""Years from which dates are taken to span lives, so that years are grouped too."""
+"""Years from which dates are assumed to span lives, so that years are grouped too."""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ _QUESTIONS: Mapping[Location, Wording] = {
         "Three amounts for one record, in one currency; only their ratios matter, and that to the penalty. Detail is "
         "kept for as long as its worth exceeds the expected loss.",
     ),
-    ("recipients", EVERY, "stakes", "loss"): Wording("", "An attacker is taken to gain what you lose."),
+    ("recipients", EVERY, "stakes", "loss"): Wording("", "An attacker is assumed to gain what you lose."),
     ("recipients", EVERY, "stakes", "cost"): Wording("", "Nobody attacks a record for less than an attempt costs."),
     ("recipients", EVERY, "stakes", "basis"): Wording(
         "",

@@ -112,7 +112,7 @@ def chances(then: ChanceFact | None, now: UncertaintyFact | None) -> str:
     """Probability that the gates that depend on uncertain terms pass, today and then; empty without any."""
     if now is None:
         return ""
-    before = "all terms were taken for certain" if then is None else _passing(then)
+    before = "all terms were treated as certain" if then is None else _passing(then)
     return f"Gates that depend on uncertain terms pass: today {_passing(now.approved)}; when it was released, {before}."
 
 
@@ -136,7 +136,7 @@ def causes(
 
     `now` is the request as it is judged today. `people` are those of today's population, None where it could not be
     read; `data` says what has become of the original data, such as "are gone", and is empty where they are the same;
-    `further` are releases of the same people to the recipient, or to those who are taken to share with it.
+    `further` are releases of the same people to the recipient, or to those who are assumed to share with it.
     """
     recipient, population = now.recipients[0], decided.population
     sequential = None if decided.risk is None else decided.risk.sequential

@@ -570,7 +570,7 @@ class ReleaseRequest(RequestPart):
 
     @property
     def compared_by(self) -> tuple[str, ...]:
-        """Names of the columns by which people of copies held by one party are taken to be the same."""
+        """Names of the columns by which people of copies held by one party are assumed to be the same."""
         return (self.person_id,)
 
     @property

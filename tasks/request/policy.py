@@ -61,7 +61,7 @@ class LinkagePolicy(RequestPart):
 
 
 class SinglingOutPolicy(RequestPart):
-    """Columns that are taken to be known together when records are searched that they single out."""
+    """Columns that are assumed to be known together when records are searched that they single out."""
 
     columns: Annotated[int, Field(ge=1, le=10)] = Field(default=3, description="Most columns known together.")
     sampling_fraction: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
@@ -79,7 +79,7 @@ class DatesPolicy(RequestPart):
 
 
 class EventsPolicy(RequestPart):
-    """Rows of a person that others are taken to know, where a person can have several."""
+    """Rows of a person that others are assumed to know, where a person can have several."""
 
     known: Annotated[int, Field(ge=1, le=5)] | Literal["all"] = Field(
         default=2, description="Most rows of a person known together; all: every row, and that there are no others."

@@ -54,7 +54,7 @@ POPULATION_RULES: tuple[Rule[Any], ...] = (
         lambda one: one.external_data is not None and one.population.basis is not PopulationBasis.TABLE,
         "external_data",
         got=lambda one: f"a register, and people counted in the {one.population.basis.value}",
-        fix="remove it: without a register everybody is taken to be listed; or name such a table with population.path",
+        fix="remove it: without a register everybody is assumed listed; or name such a table with population.path",
     ),
     Rule(
         "where the file is the population, others know who is in it",

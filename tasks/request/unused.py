@@ -1,4 +1,4 @@
-"""Terms of a request that have no effect; without a notice they would be taken for protection."""
+"""Terms of a request that have no effect; without a notice they would be mistaken for protection."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -128,7 +128,7 @@ def _of_knowledge(request: ReleaseRequest) -> _Notes:
         (
             not secret and partly,
             f"known_probability ({_listed(partly)}) is not used; no column is sensitive, and what may be known with "
-            "any probability is taken as known",
+            "any probability counts as known",
         ),
         (
             "sensitive" in request.policy.missing.model_fields_set and not secret,

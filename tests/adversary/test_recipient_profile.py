@@ -47,10 +47,10 @@ def test_what_follows_where_nothing_is_declared() -> None:
     assert found.origins == {
         "gain": "stakes: the publisher's loss",
         "penalty": "no penalty in the agreement",
-        "access_cost": "none: the external data are taken to be at hand",
+        "access_cost": "none: the external data are assumed to be at hand",
         "link_cost": "none",
         "exploit_cost": "stakes: cost of an attempt",
-        "prior": "default: nearly everybody is taken to be in the external data",
+        "prior": "default: nearly everybody is assumed to be in the external data",
         "detection_intercept": "no penalty in the agreement",
         "detection_slope": "default: as likely at every attempt",
         "max_penalties": "agreement: the first breach ends it",

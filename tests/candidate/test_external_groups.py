@@ -72,7 +72,7 @@ def test_suppressed_records_are_not_there() -> None:
 
 
 def test_a_record_of_nobody_in_the_population() -> None:
-    """By a share of the population one candidate is taken to be there; in a register nobody is."""
+    """By a share of the population one candidate is assumed to be there; in a register nobody is."""
     few = table(people={("a",): 10, ("c",): 30}, records={("a",): 1, ("b",): 1})
     assert as_lists(collected_groups(few, 0.5)) == ([5, 1], [0.25, 0], [1, 1], 20)
     registered = replace(few, listed=np.array([2, 30]))

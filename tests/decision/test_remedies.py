@@ -42,7 +42,9 @@ def test_columns_that_may_be_known_are_named_first_and_those_that_nobody_knows_a
     found = remedies(
         _closed(record, "sequential.maximum_risk", "linkage.masked_share", **dict.fromkeys(names) | {names[0]: 0})
     )
-    assert found[0] == f"Withhold {', '.join(names[1:])} (role: withheld). Cause: others are taken to know the values."
+    assert (
+        found[0] == f"Withhold {', '.join(names[1:])} (role: withheld). Cause: others are assumed to know the values."
+    )
     assert "state “known_probability: 0” for what nobody outside can know of them" in found[1]
     assert found[2:] == ("A higher penalty or a higher rate of detection in the agreement deters repeated attempts.",)
 
@@ -71,7 +73,7 @@ def test_numbers_are_written_as_a_request_takes_them_and_masked_ones_are_not_to_
         if one.name in treatments
     )
     assert remedies(records.changed(record, fields=fields)) == (
-        f"Withhold {first}, {second} (role: withheld) to open all closed gates. Cause: others are taken to know "
+        f"Withhold {first}, {second} (role: withheld) to open all closed gates. Cause: others are assumed to know "
         "the values.",
         f"Or, in place of withholding: make them quasi-identifiers, each with a hierarchy, such as {_grouped(first)}; "
         "mask numbers that somebody can know, in large groups "
@@ -153,7 +155,7 @@ def test_one_change_takes_back_all_columns_that_close_gates_and_says_why_each_do
     gates = (linkage, unplaced.model_copy(update={"columns": (first,)}))
     assert remedies(records.changed(record, fields=fields, gates=gates)) == (
         f"Withhold {first}, {second} (role: withheld) to open all closed gates. Causes: generalized values are "
-        f"revealed ({first}); others are taken to know the values ({second}).",
+        f"revealed ({first}); others are assumed to know the values ({second}).",
         f"Or, in place of withholding: make them quasi-identifiers, each with a hierarchy, such as {_grouped(first)}; "
         f"state “known_probability: 0” for what nobody outside can know of {second}.",
     )

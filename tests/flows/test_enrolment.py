@@ -208,8 +208,8 @@ def test_a_version_is_one_policy_for_good(begun: World) -> None:
 @pytest.mark.parametrize(
     ("who", "login", "what"),
     [
-        ("nobody", None, "no officer answers"),
-        ("requester", "requester", "no officer answers"),
+        ("nobody", None, "without a responsible officer"),
+        ("requester", "requester", "without a responsible officer"),
         (STEWARD, "requester", "login is not one of"),
         (STEWARD, "somebody", "login is not one of"),
     ],

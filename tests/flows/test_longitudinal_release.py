@@ -513,7 +513,7 @@ def test_known_rows_are_judged_by_the_people_who_match(
     assert gate.measured == pytest.approx(1 / fact.known.fewest)
     assert "attributes of rows" in gate.because
     shown = shown_of(blocked)
-    assert "An attacker is taken to know diagnosis of" in shown
+    assert "An attacker is assumed to know diagnosis of" in shown
 
     ask_for_visits(
         world,

@@ -115,7 +115,7 @@ def test_the_determination_says_on_what_it_rests(world: World, engine: Any) -> N
     (record,) = world.run(engine).records
     text = html.unescape(whole_report(record).decode())
     for said in (
-        "the file's own counts of 240 people, who are taken to be a random sample of 24,000, as the request states",
+        "the file's own counts of 240 people, who are assumed to be a random sample of 24,000, as the request states",
         "The file is a random sample",
         "Risk of the released records in the sampled population; gates use the upper ends",
         "Benedetti R, Franconi L (1998)",

@@ -123,7 +123,7 @@ def test_how_probable_it_is_that_gates_pass_is_told_beside_what_it_was() -> None
     )
     assert compare.chances(None, uncertain(0, 1)) == (
         "Gates that depend on uncertain terms pass: today not where the terms are worst within their ranges; when it "
-        "was released, all terms were taken for certain."
+        "was released, all terms were treated as certain."
     )
     told = compare.reasons(reassessment(gates=(), uncertainty_then=chance(1, 1), uncertainty=uncertain(64)))
     assert told[-1].endswith("when it was released, even where the terms are worst within their ranges.")

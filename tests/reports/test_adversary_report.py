@@ -329,12 +329,12 @@ class TestStatements:
     def test_the_terms_of_the_agreement_are_part_of_the_context(self) -> None:
         context = found(records.approved())["context"]
         assert "a penalty of 2,000.00 units" in context
-        assert "detected with a probability of 0.005; it is taken to end with the first breach." in context
+        assert "detected with a probability of 0.005; it is assumed to end with the first breach." in context
         assert "It states no penalty" in found(records.blocked_by_planning())["context"]
         agreement = records.approved().recipient.agreement.model_copy(update={"detection_rate": None})
         recipient = records.approved().recipient.model_copy(update={"agreement": agreement})
         unstated = found(records.changed(records.approved(), recipient=recipient))["context"]
-        assert "somebody, not counted: its chance of being applied is not stated; it is taken to end with" in unstated
+        assert "somebody, not counted: its chance of being applied is not stated; it is assumed to end with" in unstated
 
     def test_amounts_name_a_penalty_that_does_not_count(self) -> None:
         plain = records.blocked_by_planning()

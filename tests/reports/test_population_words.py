@@ -18,7 +18,7 @@ SAID = {
     PopulationBasis.TABLE: ("rests on</b> a population table of", "Against the one population table of this document"),
     PopulationBasis.TABLE_AND_FILE: (
         "a population table of 6,339,942 people, which lacks sex, on the file's own counts by these",
-        "A class that tells sex has at least the people who are counted",
+        "A class defined by sex has at least the people who are counted",
     ),
     PopulationBasis.FILE: (
         "the 6,339,942 people of the file alone, who count as the whole population",
@@ -26,7 +26,7 @@ SAID = {
         "Against the file, which is its own population",
     ),
     PopulationBasis.SAMPLE: (
-        "who are taken to be a random sample of 9,000,000, as the request states",
+        "who are assumed to be a random sample of 9,000,000, as the request states",
         "All other risks count the file's people alone",
         "Risk of the released records in the sampled population",
         "Uhlmann W (1966)",

@@ -52,7 +52,7 @@ def test_no_expert_has_determined_anything_yet(blocked: bool, expert: str | None
 
 
 @pytest.mark.parametrize(
-    ("ends", "told"), [(True, "; it is taken to end with the first breach."), (False, "; no breach ends it.")]
+    ("ends", "told"), [(True, "; it is assumed to end with the first breach."), (False, "; no breach ends it.")]
 )
 def test_an_agreement_is_taken_to_end_with_a_breach_unless_the_request_says_otherwise(ends: bool, told: str) -> None:
     """The request's default is that it ends; a request that says nothing has stated nothing."""
@@ -85,4 +85,4 @@ def test_differencing_with_earlier_copies_is_left_out_of_what_was_not_tested_whe
     shown = texts.sections(determination_html(records.changed(records.approved(), earlier=earlier)))["assumed"]
     assert ("Comparison (differencing) of releases" in shown) is not compared
     assert ("Comparison (differencing) with copies in other hands" in shown) is compared
-    assert ("of recipients who are not taken to share with this one were not compared" in shown) is compared
+    assert ("of recipients who are not assumed to share with this one were not compared" in shown) is compared

@@ -139,8 +139,8 @@ def undeterred() -> SequentialFact:
         **_ORIGINS,
         "penalty": "no penalty in the agreement",
         "detection_intercept": "no penalty in the agreement",
-        "access_cost": "none: the external data are taken to be at hand",
-        "prior": "default: nearly everybody is taken to be in the external data",
+        "access_cost": "none: the external data are assumed to be at hand",
+        "prior": "default: nearly everybody is assumed to be in the external data",
     }
     after = tuple((round(size / 0.63), records) for size, records in _PARTITIONED)
     return _sequential(UNDETERRED, _AS_COLLECTED, after, origins, register=False)

@@ -3,7 +3,7 @@
 A clinic sees more people on Mondays than on Sundays and none on a holiday. Whoever knows that, and sees the shifted
 dates of a person, weighs each possible offset by Bayes' rule: the probability of an offset is in proportion to the
 product, over the person's dates, of how many dates the column has on the day that the offset leads back to. The
-attacker is taken to know of each column
+attacker is assumed to know of each column
 
 * the share of its dates by day of the week,
 * closed days: those with at most a quarter of the dates that a day of its weekday has on average, where that is at
@@ -11,7 +11,7 @@ attacker is taken to know of each column
 * the first and the last day.
 
 These come from the true dates of the file, and so from slightly more than anybody outside has. Dates of a person are
-taken to be independent, given the offset.
+assumed to be independent, given the offset.
 """
 
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ class DatesFact(Fact):
     )
     people: int = Field(description="People released.")
     dates: int = Field(description="Their dates in these columns, each day of a person in a column once.")
-    uncounted: int = Field(description="People with too many sets of dates to count, who are taken to be found.")
+    uncounted: int = Field(description="People with too many sets of dates to count, who are assumed to be found.")
     with_class: FoundFact = Field(description="By the known dates and the class of the person.")
     by_dates: FoundFact = Field(description="By the known dates alone.")
     whole: FoundFact = Field(description="By all dates of the person and the class.")

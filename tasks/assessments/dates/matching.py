@@ -36,7 +36,7 @@ class Matches:
     fewest: Counts
     """By the known set of dates that fewest match; 1 where too many sets would have to be counted; (n_people,)."""
     uncounted: int
-    """People whose sets were not counted: they are taken to be found, and to match nobody else."""
+    """People whose sets were not counted: they are assumed to be found, and to match nobody else."""
 
 
 def matches_of_known(histories: Histories, groups: Counts, known: int, most: int = MOST_SETS) -> Matches:

@@ -1,6 +1,6 @@
 """Rows of people: people found by rows that others know, and sensitive rows that classes disclose.
 
-The recipient is taken to see which rows are of one person, and to know that a person is in the file. The people who
+The recipient is assumed to see which rows are of one person, and to know that a person is in the file. The people who
 match known rows are counted in the file, from below: no table of the population tells of them.
 """
 

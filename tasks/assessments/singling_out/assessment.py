@@ -115,7 +115,7 @@ def sampling_fraction(request: ReleaseRequest, released: int, collected: int, pe
     """Released records as a share of the people they are a sample of.
 
     From the policy, or the size of the population that the request states, else the population table. Where the file is
-    the population, whoever is unique in the copy is taken to be unique.
+    the population, whoever is unique in the copy is assumed to be unique.
     """
     stated, basis = request.policy.singling_out.sampling_fraction, request.population.basis
     if basis is PopulationBasis.FILE:

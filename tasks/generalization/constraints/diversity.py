@@ -1,6 +1,6 @@
 """ℓ-diversity (Machanavajjhala et al. 2007): each class has many values of a sensitive attribute.
 
-Missing values that may be any value are taken to be the most frequent one of their class. Every other way to complete a
+Missing values that may be any value are assumed to be the most frequent one of a class. Every other way to complete a
 class is majorized by that one: it has as many values at least, no less entropy, and no rarer tail.
 """
 

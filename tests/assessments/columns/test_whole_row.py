@@ -84,7 +84,7 @@ def test_one_stray_record_does_not_hide_a_class() -> None:
     assert found[Measure.SMALLEST_CLASS] == 9
     # Found by the class of “y”, or by nothing, in 60 records.
     assert found[Measure.COMBINED_MAXIMUM] == pytest.approx(1 / 9 + 1 / 60)
-    # Among the 11 records of “x”, whose 10 people are taken to be in the file; one secret in ten is known as it is.
+    # Among the 11 records of “x”, whose 10 people are assumed to be in the file; one secret in ten is known as it is.
     assert found[Measure.COMBINED_EXPECTED] == pytest.approx(0.9 / 11)
     profile = made.adversary.profile
     of_classes = groups(made.index, np.array([10, 20, 30, 40]), None, np.array([11, 9, 20, 20]), profile.prior)

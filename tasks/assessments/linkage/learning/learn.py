@@ -111,7 +111,7 @@ def winnable(rows: Rows, allowed: LinearCone, parameters: Floats, programs: int)
     """Credit of the records that some parameters win, each on its own: a bound for any family.
 
     A linear program a record that ``parameters`` do not win says whether any do; records beyond so many programs are
-    taken to be won by some.
+    assumed to be won by some.
     """
     lost = np.flatnonzero(~rows.wins(parameters)[rows.records])[:programs]
     hopeless = [place for place in lost if not _can_win(rows, allowed, int(place))]
