@@ -25,8 +25,8 @@ class TCloseness(ValueConstraint):
 
     Missing values that may be any value are assumed to be those of which the distance is greatest. A share m/n of a
     class of n lacks one, and M/N of the file of N. Unordered, the class's are a value that nobody else has, the file's
-    others one that the class has not: the distance is Σ max(p − q, 0) + m(1/n − 1/N), p and q the shares of stated values
-    in all records. Where ordered, no distance is greater than the sum, over the codes, of the larger of
+    others one that the class has not: the distance is Σ max(p − q, 0) + m(1/n − 1/N), p and q the shares of stated
+    values in all records. Where ordered, no distance is greater than the sum, over the codes, of the larger of
     F − G + m(1/n − 1/N) and G − F + (M − m)/N, F and G the sums of p and q up to the code.
     """
 
