@@ -91,7 +91,7 @@ def terms_of(call: GateCall, people: InvolvedPeople, requested_at: datetime) -> 
 
 
 def _earlier_copies(call: GateCall) -> dict[str, Any]:
-    """Earlier copies in the hands of the recipients; waits for copies that others are still delivering."""
+    """Earlier copies that the recipients hold; waits for copies that others are still delivering."""
     found = copies_held(call.ledger, call.loaded.request, call.release_id)
     for release in sorted({copy["release"] for one in found.values() for copy in one["copies"]}):
         wait_and_settle(call.workspace, call.ledger, release)

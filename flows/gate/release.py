@@ -33,7 +33,7 @@ from flows.releases.cases import ReleaseCase, drop, opened, settle
 from flows.releases.earlier import decoys_to_continue, what_was_asked
 from flows.releases.identity import identify, last_decided, release_id
 from flows.releases.program import code_fact
-from flows.releases.released_copies import HandChanged
+from flows.releases.released_copies import HeldCopiesChanged
 from flows.workspace.actor import Clock, SteadyClock, actor, utc_now
 from flows.workspace.folders import INPUTS, Workspace, open_workspace
 from flows.workspace.ledger import begun_workspace, kept_reason, open_ledger
@@ -145,7 +145,7 @@ def _run(call: GateCall, people: InvolvedPeople, engine: Engine, dask: str | Non
                 try:
                     _take(call, *terms_of(call, people, requested_at), engine, dask)
                     break
-                except HandChanged:
+                except HeldCopiesChanged:
                     if not left:
                         raise
                     step("another copy was released to the same party: judging this one with it")

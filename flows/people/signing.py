@@ -1,7 +1,7 @@
 """People's signing keys: creating, registering and retiring them, and opening one to sign with.
 
 The private key is a file of its holder, never part of the workspace; the public key is an entry of the ledger. A holder
-without access to the workspace makes both at their own machine, and hands the public key in.
+without access to the workspace makes both at their own machine, and submits the public key.
 """
 
 import json
@@ -161,7 +161,7 @@ def make_key(name: str, roles: Iterable[WorkflowRole], key_file: Path | None, as
 def register_key(workspace: Workspace, content: bytes, name: str, *, clock: Clock = utc_now) -> RegisteredKey:
     """Register the public key of an enrolled person from the file that `make_key` wrote.
 
-    `name` is the id or name of the person who hands it in.
+    `name` is the id or name of the person who submits it.
     Raises BadInput if the file is another, its name is not theirs as enrolled, they are not enrolled in its roles, the
     login is not theirs, or they have a key in force.
     """

@@ -43,12 +43,13 @@ def compared(
     candidate: Candidate,
     run: Run,
     copies: Sequence[Mapping[str, str]],
-    hands: Sequence[Sequence[str]],
+    parties: Sequence[Sequence[str]],
     siblings: Sequence[Candidate],
 ) -> EarlierFact:
     """Findings on a copy beside others held by the same parties.
 
-    `copies` and `hands` are those of ``copies_held``; `siblings` are copies of the same release in one of the hands.
+    `copies` and `parties` are those of ``copies_held``; `siblings` are copies of the same release in one of the
+    parties.
     """
     request, prepared = candidate.request, candidate.prepared
     people = names_of(candidate.frame[request.person_id].iloc[candidate.rows], run.key)
@@ -63,12 +64,12 @@ def compared(
     figures, closed = [], list[str]()
     least, few = least_class(request), False
     held: dict[str, HeldCopy] = {}
-    for hand in hands:
-        inside = [one for one in read if one.fact.recipient in hand]
+    for party in parties:
+        inside = [one for one in read if one.fact.recipient in party]
         named = [one.people for one in inside if one.people is not None and one.fact.shares_people]
         few |= bool(named) and few_changed(people, named, least)
         others = [one.held for one in inside if one.held is not None]
-        beside = [one for one in siblings if one.recipient.id in hand]
+        beside = [one for one in siblings if one.recipient.id in party]
         closed += _shifted_otherwise(candidate, inside, beside)
         if others or beside:
             for one in (candidate, *beside):
@@ -81,7 +82,7 @@ def compared(
     return EarlierFact(
         copies=tuple(one.fact for one in read),
         siblings=tuple(sorted(one.recipient.id for one in siblings)),
-        hand=tuple(sorted({who for hand in hands for who in hand})),
+        hand=tuple(sorted({who for party in parties for who in party})),
         figures=worst_of(figures),
         closed=tuple(dict.fromkeys(closed)),
         least_class=least,

@@ -181,7 +181,7 @@ def compare_earlier(bench: Workbench, inputs: Inputs, recipient: str | None) -> 
     siblings = [
         bench.candidate(one, {**inputs, "generalization": made}) for one, made in inputs["siblings"].items() if made
     ]
-    fact = compared(candidate, bench.run, inputs["copies"], inputs["hands"], siblings)
+    fact = compared(candidate, bench.run, inputs["copies"], inputs["parties"], siblings)
     return _stored(bench, f"earlier-{recipient}.json", partial(save_figure, fact))
 
 

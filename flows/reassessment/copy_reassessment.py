@@ -15,7 +15,7 @@ from flows.library.policies import PolicyShelf
 from flows.releases.cases import wait_and_settle
 from flows.releases.delivered import DeliveredCopy, read_kept
 from flows.releases.program import code_fact
-from flows.releases.released_copies import Hand, ReleasedCopies, ReleasedCopy
+from flows.releases.released_copies import Party, ReleasedCopies, ReleasedCopy
 from flows.workspace.progress import step
 from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.core.canonical import digest
@@ -135,12 +135,12 @@ class CopyReassessment:
         gates = (*self._gates(originals, uncertainty), *limits)
         made = self.then.request
         terms = self.request.policy.reassessment
-        hands = self.departures.hands(made, made.recipient(self.copy.recipient), terms.together)
-        others, apart = self._beside(frozenset[str]().union(*hands))
+        parties = self.departures.parties(made, made.recipient(self.copy.recipient), terms.together)
+        others, apart = self._beside(frozenset[str]().union(*parties))
         others += [one for one in self.departures.of_the_same_people(self.copy) if one not in (*others, *apart)]
         related = {self.copy.release_id, *(one.release_id for one in others)}
-        unrelated = {one.release_id for one in apart if one.recipient in hands[0]} - related
-        judged, coalitions, left_out = self._coalitions(others, hands)
+        unrelated = {one.release_id for one in apart if one.recipient in parties[0]} - related
+        judged, coalitions, left_out = self._coalitions(others, parties)
         agreement = self.request.recipients[0].agreement
         lapses = compare.lapses(decided, agreement, today)
         population = None if world is None else self._sha256("population")
@@ -303,11 +303,11 @@ class CopyReassessment:
         except (ReleasegateError, OSError):
             return None
 
-    def _beside(self, hand: Hand) -> tuple[list[ReleasedCopy], list[ReleasedCopy]]:
-        """Other copies in some recipients' hands: some that may have people of this one, others that have none."""
+    def _beside(self, party: Party) -> tuple[list[ReleasedCopy], list[ReleasedCopy]]:
+        """Other copies that some recipients hold: some that may have people of this one, others that have none."""
         sharing, apart = list[ReleasedCopy](), list[ReleasedCopy]()
         for one in self.departures.held:
-            if one.recipient in hand and one.name != self.copy.name:
+            if one.recipient in party and one.name != self.copy.name:
                 with suppress(ReleasegateError):
                     kept = read_kept(self.own.workspace, one.release_id, one.recipient)
                     self._people[one.name] = kept.people
@@ -318,17 +318,17 @@ class CopyReassessment:
         return sharing, apart
 
     def _coalitions(
-        self, others: Sequence[ReleasedCopy], hands: Sequence[Hand]
+        self, others: Sequence[ReleasedCopy], parties: Sequence[Party]
     ) -> tuple[tuple[ReleasedCopy, ...], tuple[PooledCopies, ...], int]:
         """All copies that are judged with this one; coalitions, those that are judged first; sets left out."""
         terms, made = self.request.policy.reassessment, self.then.request
-        pooling = hands[1 : 1 + len(made.coalitions(made.recipient(self.copy.recipient)))]
-        same = hands[0]
+        pooling = parties[1 : 1 + len(made.coalitions(made.recipient(self.copy.recipient)))]
+        same = parties[0]
         further = sorted({one.recipient for one in others} - same)
         pairs = (chosen for size in range(1, terms.colluding) for chosen in combinations(further, size))
         sets: list[tuple[_Kind, frozenset[str]]] = [
             ("same recipient", same),
-            *(("declared", one) for one in hands[1:]),
+            *(("declared", one) for one in parties[1:]),
             *(("compared", same | set(one)) for one in islice(pairs, _MOST_SETS)),
         ]
         left_out = max(sum(comb(len(further), size) for size in range(1, terms.colluding)) - _MOST_SETS, 0)

@@ -203,10 +203,10 @@ def _submissions(workspace: Workspace, record: DecisionRecord) -> list[Submissio
         same = {(one.request_sha256, one.inputs) for one in entries}
         queued = (*queue.open_entries(), *queue.done_entries())
         entries = [one for one in queued if (one.request_sha256, one.inputs) in same]
-    return [hand for entry in entries for hand in entry.submissions]
+    return [one for entry in entries for one in entry.submissions]
 
 
-def note_late_submissions(ledger: Ledger, release_id: str, hands: Sequence[Submission], at: datetime) -> None:
+def note_late_submissions(ledger: Ledger, release_id: str, submissions: Sequence[Submission], at: datetime) -> None:
     """Record for every recipient of a decided release who has handed its request in since its run began, each once."""
     entries = ledger.entries(release_id=release_id)
     decided = {entry.recipient: entry.sequence for entry in entries if entry.event is Event.DECIDED}
@@ -217,20 +217,20 @@ def note_late_submissions(ledger: Ledger, release_id: str, hands: Sequence[Submi
     }
     asked = [entry.actor for entry in entries if entry.event is Event.REQUESTED][-1:]
     known = frozenset().union(*map(submitters_of, asked))
-    late = [one for one in hands if one.by and not one.logins <= known]  # early queues do not say who submitted
+    late = [one for one in submissions if one.by and not one.logins <= known]  # early queues do not say who submitted
     if not late or not decided:
         return
     directory = Directory.of(ledger)
     people = [one for one in directory.ever() if isinstance(one, EnrolledPerson)]
-    for hand in late:
-        whose = [one.id for one in people if not directory.logins_of(one).isdisjoint(hand.logins)]
+    for submission in late:
+        whose = [one.id for one in people if not directory.logins_of(one).isdisjoint(submission.logins)]
         for recipient in decided:
-            if (recipient, hand.by) not in noted:
+            if (recipient, submission.by) not in noted:
                 ledger.append(
                     Event.HANDED_IN,
                     release_id=release_id,
                     recipient=recipient,
-                    actor=hand.by,
+                    actor=submission.by,
                     body=bodies.handed_in(whose),
                     at=at,
                 )

@@ -19,7 +19,7 @@ from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.request.model import Recipient, ReleaseRequest
 
-Hand = frozenset[str]
+Party = frozenset[str]
 """Ids of the recipients who form one party."""
 SharingRecipients = Sequence[Sequence[str]]
 """Sets of ids of recipients who are assumed to share their copies."""
@@ -62,9 +62,9 @@ class ReleasedCopies:
         organisations |= {person_key(organisation)} if organisation else set()
         return ids | {one.recipient for one in self.copies if self._organisation(one) in organisations}
 
-    def hands(
+    def parties(
         self, request: ReleaseRequest, recipient: Recipient, together: SharingRecipients | None = None
-    ) -> tuple[Hand, ...]:
+    ) -> tuple[Party, ...]:
         """Parties that a recipient's copy goes to: its own, those that pool copies, those assumed to share theirs.
 
         `together` are recipients who are assumed to share, of the request's policy where not given.
@@ -89,9 +89,9 @@ class ReleasedCopies:
             shared.append(ids)
         return (own, *shared)
 
-    def members(self, request: ReleaseRequest, recipient: Recipient) -> Hand:
-        """Ids of the recipients of all hands that a recipient's copy goes to."""
-        return frozenset[str]().union(*self.hands(request, recipient))
+    def members(self, request: ReleaseRequest, recipient: Recipient) -> Party:
+        """Ids of the recipients of all parties that a recipient's copy goes to."""
+        return frozenset[str]().union(*self.parties(request, recipient))
 
     def of_the_same_people(self, copy: ReleasedCopy) -> tuple[ReleasedCopy, ...]:
         """Other released copies of the same people, as far as is known."""
@@ -126,24 +126,24 @@ class ReleasedCopies:
 
 
 def copies_held(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dict[str, dict[str, Any]]:
-    """Other copies in the hands that each recipient's copy goes to, as JSON; recipients without any are left out.
+    """Other copies of the parties that each recipient's copy goes to, as JSON; recipients without any are left out.
 
     Each of the earlier `copies` has `release`, `recipient`, the sequence of the `entry` of its release, and the SHA-256
-    of its record and of its clear file; `hands` are lists of ids of recipients, and `siblings` those of them who get a
-    copy of the same release.
+    of its record and of its clear file; `parties` are lists of ids of recipients, and `siblings` those of them who get
+    a copy of the same release.
     """
     if not ledger.entries(event=Event.RELEASED) and len(request.recipients) == 1:
         return {}
     departures, found = ReleasedCopies(ledger), {}
     for recipient in request.recipients:
-        hands, pooling = departures.hands(request, recipient), len(request.coalitions(recipient))
+        parties, pooling = departures.parties(request, recipient), len(request.coalitions(recipient))
         earlier = [one for one in departures.held if one.release_id != release_id]
         others = request.ids - {recipient.id}
         # Copies of one release that are pooled by its own terms are judged with these, if there are no earlier ones.
         judged = [
-            hand
-            for place, hand in enumerate(hands)
-            if any(one.recipient in hand for one in earlier) or (hand & others and not 1 <= place <= pooling)
+            party
+            for place, party in enumerate(parties)
+            if any(one.recipient in party for one in earlier) or (party & others and not 1 <= place <= pooling)
         ]
         if judged:
             members = frozenset[str]().union(*judged)
@@ -159,32 +159,32 @@ def copies_held(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dic
                     for one in earlier
                     if one.recipient in members
                 ],
-                "hands": [sorted(one) for one in dict.fromkeys(judged)],
+                "parties": [sorted(one) for one in dict.fromkeys(judged)],
                 "siblings": sorted(members & others),
             }
     return found
 
 
-class HandChanged(StageFailed):
+class HeldCopiesChanged(StageFailed):
     """Another copy was released to the same party since a release was compared with earlier ones."""
 
 
 def check_hand(ledger: Ledger, record: DecisionRecord, request: ReleaseRequest) -> None:
     """Refuse a copy if another one was released to the same party since the comparison.
 
-    Call it within the transaction that records its release. Raises HandChanged if there is such a copy.
+    Call it within the transaction that records its release. Raises HeldCopiesChanged if there is such a copy.
     """
     known = {one.name for one in record.earlier.copies} if record.earlier else set()
     departures = ReleasedCopies(ledger)
-    hand = departures.members(request, request.recipient(record.recipient.id))
+    party = departures.members(request, request.recipient(record.recipient.id))
     further = [
         one
         for one in departures.held
-        if one.recipient in hand and one.release_id != record.release_id and one.name not in known
+        if one.recipient in party and one.release_id != record.release_id and one.name not in known
     ]
     if further:
         asked = ledger.entries(release_id=record.release_id, event=Event.REQUESTED)[-1]
-        raise HandChanged(
+        raise HeldCopiesChanged(
             "another copy was delivered to the same party in the meantime",
             where=f"release {record.release_id[:12]} to {record.recipient.id}",
             expected="the earlier copies that it was judged with, and no other",

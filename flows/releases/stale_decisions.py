@@ -1,7 +1,8 @@
 """Requests that are decided again: which earlier decisions no longer stand, by the ledger alone.
 
-Superseded and expired copies stay in their hand, so that only a revoked copy leaves it. A decision of the same inputs
-is made anew once; it shares the random choices of the earlier one, so that only other copies can change its outcome.
+Superseded and expired copies stay with their party, so that only a revoked copy leaves it. A decision of the same
+inputs is made anew once; it shares the random choices of the earlier one, so that only other copies can change its
+outcome.
 """
 
 from datetime import date
@@ -31,8 +32,8 @@ def no_longer_standing(ledger: Ledger, request: ReleaseRequest, inputs: str, tod
     departures, found = ReleasedCopies(ledger), dict[str, tuple[Entry, list[CopyChange]]]()
     revoked = {(one.release_id, one.recipient): one for one in ledger.entries(event=Event.REVOKED)}
     for recipient in asked:
-        decided, hand = last[recipient.id], departures.members(request, recipient)
-        others = [one for one in departures.copies if one.release_id != decided.release_id and one.recipient in hand]
+        decided, party = last[recipient.id], departures.members(request, recipient)
+        others = [one for one in departures.copies if one.release_id != decided.release_id and one.recipient in party]
         changes = [change_to(decided, one.released, revoked.get((one.release_id, one.recipient))) for one in others]
         if any(changes):
             found[recipient.id] = decided, [one for one in changes if one is not None]

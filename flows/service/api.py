@@ -29,7 +29,7 @@ TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
 TOKENS = "RELEASEGATE_API_TOKENS"
 """Tokens of people and systems, each as LOGIN:TOKEN, separated by spaces."""
 SHARED = "api"
-"""Login in whose name the token of `TOKEN` hands requests in."""
+"""Login in whose name the token of `TOKEN` submits requests."""
 SHORTEST_TOKEN = 24
 _OF_ENVIRONMENT = " (token)"
 """Suffix of a login that used a token of the environment."""
@@ -132,5 +132,5 @@ def _shown(entry: QueuedRequest) -> dict[str, Any]:
         "id", "title", "recipients", "requested_by", "handed_in_by", "state", "waits_for", "waiting_since",
         "release_id", "verdicts", "reason", "accepted_at", "finished_at",
     }  # fmt: skip
-    hands = [{"by": one.by, "at": one.at.isoformat()} for one in entry.submissions]
-    return entry.model_dump(mode="json", include=shown) | {"hand_ins": hands}
+    submissions = [{"by": one.by, "at": one.at.isoformat()} for one in entry.submissions]
+    return entry.model_dump(mode="json", include=shown) | {"hand_ins": submissions}

@@ -1,7 +1,7 @@
 """Taking a request in, whichever way it came: read, named and queued once; or refused, in the ledger too.
 
 1. Read the request with the loader that every command uses, hash the files that it names, and name the release.
-2. A request that is queued already, or was decided, is folded into the existing one, which names whoever hands it in.
+2. A request that is queued already, or was decided, is folded into the existing one, which names whoever submits it.
 3. A request that cannot be used is refused: queue and ledger keep the reason, and nothing keeps the document.
 """
 
@@ -250,11 +250,11 @@ def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:
 
 
 def _handed_in_too(queue: Queue, existing: QueuedRequest, entry: QueuedRequest) -> QueuedRequest:
-    """The existing entry, with whoever hands the same request in; call it while the queue is `changing`."""
-    hand_in = entry.submissions[0]
-    if any(one.by == hand_in.by for one in existing.submissions):
+    """The existing entry, with whoever submits the same request; call it while the queue is `changing`."""
+    submission = entry.submissions[0]
+    if any(one.by == submission.by for one in existing.submissions):
         return existing
-    changed = existing.model_copy(update={"hand_ins": (*existing.hand_ins, hand_in)})
+    changed = existing.model_copy(update={"hand_ins": (*existing.hand_ins, submission)})
     queue.put(changed)
     return changed
 

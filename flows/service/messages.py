@@ -54,7 +54,7 @@ class Subject:
     """Facts of the decision, where there is one."""
     voted: tuple[str, ...] = field(default=())
     """Reviewers who have voted in this round."""
-    hands: frozenset[str] = frozenset()
+    submitters: frozenset[str] = frozenset()
     """Logins that have handed it in."""
 
     @classmethod
@@ -74,7 +74,7 @@ class Subject:
             requested_by=text(asked, "requested_by") or (facts.requested_by if facts else ""),
             requester_id=text(asked, "requester_id") or (facts.requester_id if facts else ""),
             kept=facts,
-            hands=frozenset(
+            submitters=frozenset(
                 login
                 for by in texts(asked, "handed_in_by") or ((asked.actor,) if asked.event in _ASKING else ())
                 for login in submitters_of(by)
@@ -85,7 +85,7 @@ class Subject:
         """Whether news of a kind concerns a person: who asked for it or handed it in, a reviewer or an officer."""
         if self.requester_id == person.id or same_person(self.requested_by, person.name):
             return kind in _OF_REQUESTERS
-        if kind in _OF_REQUESTERS and not self.hands.isdisjoint(map(login_of, person.logins)):
+        if kind in _OF_REQUESTERS and not self.submitters.isdisjoint(map(login_of, person.logins)):
             return True
         reviewers, officers = (self.kept.reviewers, self.kept.officers) if self.kept else ((), ())
         if kind in _OF_OFFICERS and any(same_person(person.name, one) for one in officers):

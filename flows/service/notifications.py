@@ -128,8 +128,8 @@ class Notifier:
         about, queued = Subject.of(entry, of_release), None
         with suppress(WorkspaceError):  # a damaged entry, which health reports
             queued = self._service.queue.get(entry.release_id or "")
-        hands = about.hands.union(*(one.logins for one in queued.submissions)) if queued else about.hands
-        about = replace(about, voted=voted, hands=hands)
+        submitters = about.submitters.union(*(one.logins for one in queued.submissions)) if queued else about.submitters
+        about = replace(about, voted=voted, submitters=submitters)
         told = message(kind, entry, about, of_release, self._service.settings.page.address)
         directory = Directory.of(ledger) if any(one.person for one in wanted) else Directory()
         for one in wanted:

@@ -196,7 +196,7 @@ def scope(view: RecordView) -> Iterator[Block]:
     apart = "Files delivered at different times or to different recipients were not compared with each other"
     earlier = record.earlier
     if earlier and all(one.shares_people is not None and not one.cannot for one in earlier.copies):
-        differencing = "Comparison (differencing) with copies in other hands"
+        differencing = "Comparison (differencing) with copies of other parties"
         apart = "Copies of recipients who are not assumed to share with this one were not compared with its copy"
     yield f"For this release the gate {done}. A determination covers what was tested and nothing else."
     yield Table(

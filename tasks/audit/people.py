@@ -219,8 +219,8 @@ def _not_enrolled(case: AuditCase, enrolments: Sequence[Entry]) -> Iterator[Exce
         elif entry.signature is None and not directory.is_own_login(person, entry.actor):
             yield _row(case, entry, f"{what} from a login that is not this person's, not signed", who)
         again = [one for one in case.entries if one.event is Event.HANDED_IN and one.sequence < entry.sequence]
-        hands = other_submitters(case.kept.handed_in_by).union(*(submitters_of(one.actor) for one in again))
-        if not directory.logins_of(person).isdisjoint(hands):
+        logins = other_submitters(case.kept.handed_in_by).union(*(submitters_of(one.actor) for one in again))
+        if not directory.logins_of(person).isdisjoint(logins):
             yield _row(case, entry, f"{what} by a person who took part in the request", who)
 
 

@@ -44,7 +44,7 @@ _READ_AS = str.maketrans("ΗΜΝΥI1|0", "hmnylllo")
 """Capitals, digits and signs that are read as another letter than their small form."""
 _WHERE = re.compile(r"[^()]+ \(([^()]+)\)")
 """Origin that follows a login in the actor of a ledger entry."""
-_HAND = re.compile(r"(?:made|submitted again) by ([^,]+)")
+_SUBMITTER = re.compile(r"(?:made|submitted again) by ([^,]+)")
 _SPELT = ((re.compile("([aou])e"), r"\1"), (re.compile("m"), "rn"), (re.compile("w"), "vv"))
 """Letters that are written as two, or look like two."""
 
@@ -86,8 +86,8 @@ def login_of(actor: str) -> str:
 def other_submitters(actor: str) -> frozenset[str]:
     """Other logins that took part in a request, by the actor of its entry: made its token, or submitted it again."""
     told = _WHERE.fullmatch(actor)
-    found = map(_HAND.fullmatch, told[1].split(", ") if told else ())
-    return frozenset(hand[1].casefold() for hand in found if hand) - {login_of(actor)}
+    found = map(_SUBMITTER.fullmatch, told[1].split(", ") if told else ())
+    return frozenset(one[1].casefold() for one in found if one) - {login_of(actor)}
 
 
 def submitters_of(actor: str) -> frozenset[str]:

@@ -62,7 +62,7 @@ class EarlierFact(Fact):
 
     @property
     def others(self) -> int:
-        """Number of other copies in the hand."""
+        """Number of other copies that the party holds."""
         return len(self.copies) + len(self.siblings)
 
     @property

@@ -1,9 +1,9 @@
 """Decisions that are made anew, since the same party now holds other copies than those that they were made beside.
 
-The entry of a decision lists the ledger's entries of all copies in the hand, by their sequence. A blocked decision no
-longer stands once one of these is revoked; one that awaits review, once another copy is released to the hand, since its
-approval would be refused. The same inputs are then decided once more, as a release that is named by the entries of the
-earlier decision and of these changes. Any other decision stands.
+The entry of a decision lists the ledger's entries of all copies that the party holds, by their sequence. A blocked
+decision no longer stands once one of these is revoked; one that awaits review, once another copy is released to the
+party, since its approval would be refused. The same inputs are then decided once more, as a release that is named by
+the entries of the earlier decision and of these changes. Any other decision stands.
 """
 
 from collections.abc import Collection, Iterable

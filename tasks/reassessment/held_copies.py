@@ -94,7 +94,7 @@ def judged_together(
 
 
 def worst_of(several: Sequence[Figures]) -> dict[Measure, float]:
-    """The worst figure of several hands, by measure."""
+    """The worst figure of several parties, by measure."""
     return worst(several[0], several[1:]) if several else {}
 
 

@@ -120,7 +120,7 @@ class Dataset(FileForm):
 class ChangesSince(RequestPart):
     """Reason for a small number of people added or removed since an earlier copy held by the same party."""
 
-    release: ReleaseId = Field(description="Release id of the last earlier copy in that hand.")
+    release: ReleaseId = Field(description="Release id of the last earlier copy that the party holds.")
     because: Text = Field(description="Reason that the reviewers judge, such as a withdrawn consent.")
 
 

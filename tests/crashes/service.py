@@ -1,6 +1,6 @@
 """``python -m tests.crashes.service --times 20 --seed 1``: kill the service or one of its parts at random moments.
 
-Requests are handed in one after the other, some of them to be reviewed; at a random moment of each, SIGKILL strikes
+Requests are submitted one after the other, some of them to be reviewed; at a random moment of each, SIGKILL strikes
 the process of its run, the runner, the Prefect server, the service with all of them, or the PostgreSQL server that
 keeps the ledger, where there is one to start. Then nothing is done but what a supervisor does: the service, which ends
 when its runner or server does, and PostgreSQL are started again. In the end every request must have one verdict.
@@ -82,7 +82,7 @@ class Campaign:
     told: Told = field(default_factory=Told)
 
     def strike(self, number: int) -> str:
-        """Hand in a request, kill something, and wait for the verdict; what was done."""
+        """Submit a request, kill something, and wait for the verdict; what was done."""
         reviewed = bool(self.generator.random() < 0.4)
         name = self._hand_in(number, reviewed=reviewed)
         step = _STEPS[int(self.generator.integers(len(_STEPS) - (not reviewed)))]

@@ -160,7 +160,7 @@ def test_copies_of_one_organisation_or_of_associates_are_held_by_one_party(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("organisation", "together", "hand"),
+    ("organisation", "together", "party"),
     [
         pytest.param("The university", [], True, marks=pytest.mark.slow),
         ("Elsewhere", [["faculty", "university"]], True),
@@ -168,7 +168,7 @@ def test_copies_of_one_organisation_or_of_associates_are_held_by_one_party(
     ],
 )
 def test_copies_of_one_release_held_by_one_party_are_judged_together(
-    world: World, engine: Any, organisation: str, together: list[list[str]], hand: bool
+    world: World, engine: Any, organisation: str, together: list[list[str]], party: bool
 ) -> None:
     """Other stakes give other cells; whoever gets both copies intersects them."""
     second = recipient("faculty", organisation=organisation, stakes=FINE)
@@ -176,11 +176,11 @@ def test_copies_of_one_release_held_by_one_party_are_judged_together(
         recipients=[recipient("university"), second], policy={"gates": GATES, "reassessment": {"together": together}}
     )
     outcome = world.run(engine)
-    assert [record.decision for record in outcome.records] == ["blocked" if hand else "approved"] * 2
+    assert [record.decision for record in outcome.records] == ["blocked" if party else "approved"] * 2
     for record, other in zip(outcome.records, ("faculty", "university"), strict=True):
         assert record.earlier is not None
-        assert record.earlier.siblings == ((other,) if hand else ())
-        assert (gate_of(record, INFORMED).alone is not None) == hand
+        assert record.earlier.siblings == ((other,) if party else ())
+        assert (gate_of(record, INFORMED).alone is not None) == party
 
 
 @pytest.mark.slow

@@ -137,6 +137,6 @@ def test_a_copy_is_compared_with_the_generalizations_of_its_siblings() -> None:
                 compared.append(dict(inputs["siblings"]))
             return super().call(stage, run, inputs, recipient)
 
-    earlier = {"second": {"copies": [], "hands": [], "siblings": ["first"]}}
+    earlier = {"second": {"copies": [], "parties": [], "siblings": ["first"]}}
     take(RUN, terms(earlier=earlier), Comparing())
     assert compared == [{"first": f"{stages.GENERALIZE.name} first"}]

@@ -84,5 +84,5 @@ def test_differencing_with_earlier_copies_is_left_out_of_what_was_not_tested_whe
         earlier = EarlierFact(copies=(copy,), hand=("university",))
     shown = texts.sections(determination_html(records.changed(records.approved(), earlier=earlier)))["assumed"]
     assert ("Comparison (differencing) of releases" in shown) is not compared
-    assert ("Comparison (differencing) with copies in other hands" in shown) is compared
+    assert ("Comparison (differencing) with copies of other parties" in shown) is compared
     assert ("of recipients who are not assumed to share with this one were not compared" in shown) is compared

@@ -96,7 +96,7 @@ class StudioVisitor:
         return self.visitor.get(answer.headers["location"]) if answer.status_code == 303 else answer
 
     def hand_in(self, content: bytes, name: str = "visits.csv") -> str:
-        """Hand in a file; the address of its request."""
+        """Upload a file; the address of its request."""
         answer = self.visitor.post("/requests", {"csrf": self.csrf}, files={"data": (name, content)})
         assert answer.status_code == 303, words(answer)
         return str(answer.headers["location"]).removesuffix("/columns")

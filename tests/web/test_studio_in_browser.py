@@ -62,7 +62,7 @@ class Tab:
         assert self.complaints == []
 
     def hand_in(self, *data: Path, population: Path | None = None) -> str:
-        """Hand in files; the address of the request."""
+        """Upload files; the address of the request."""
         self.page.set_input_files("#data", data)
         if population is not None:
             self.page.set_input_files("#population", population)
