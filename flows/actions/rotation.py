@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger
-from flows.workspace.locking import alone, is_held
+from flows.workspace.locking import is_locked, locked
 from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secret
 from tasks.decoys.vault import VARIABLE, KeyRing, Vault, add_key, keep_newest_key
@@ -70,7 +70,7 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
     )
     # Of two rotations at once, one would lose the other's key, and the manifests under it.
     lock = vault.key_file.with_name(f"{vault.key_file.name}.lock")
-    with open_ledger(workspace, clock=clock) as ledger, alone(lock, refused):
+    with open_ledger(workspace, clock=clock) as ledger, locked(lock, refused):
         if drop_old:
             _check_idle(workspace)
         ring = add_key(vault.key_file)
@@ -88,7 +88,7 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
 
 def _check_idle(workspace: Workspace) -> None:
     """Refuse while a release is under way; each holds the lock of its run."""
-    if any(is_held(path) for path in sorted((workspace.private / "runs").glob("*.lock"))):
+    if any(is_locked(path) for path in sorted((workspace.private / "runs").glob("*.lock"))):
         raise WorkspaceError(
             "a release is under way, which may seal its manifest with an old key",
             where=str(workspace.root),

@@ -110,7 +110,7 @@ def check_overrides(call: GateCall) -> None:
             fix="restore the bundle from a backup",
         )
     for name in sorted({one.release_id for one in call.identity.overrides}):
-        with workspace.alone(name, wait_seconds=LONGEST_WAIT):
+        with workspace.locked(name, wait_seconds=LONGEST_WAIT):
             cases = opened(workspace, ledger, name, call.clock()).cases
         for one in call.identity.overrides:
             if one.release_id == name and not (one.recipient in cases and is_of(one, cases[one.recipient].record)):

@@ -114,7 +114,7 @@ def run_release(
                 first_enrolment(workspace, ledger, items_of(workspace, loaded), clock)
         while True:
             now = identify(ledger, of_inputs, loaded.request, utc_day(clock()))
-            with workspace.alone(now.release_id, wait_seconds=LONGEST_WAIT):
+            with workspace.locked(now.release_id, wait_seconds=LONGEST_WAIT):
                 # The process that was waited for may have decided again, as is to be done here.
                 if identify(ledger, of_inputs, loaded.request, utc_day(clock())) == now:
                     return _settled(GateCall(workspace, ledger, loaded, inputs, now, clock), engine, dask)
@@ -197,7 +197,7 @@ def _decided(call: GateCall, *, repeated: bool) -> Outcome:
     last = last_decided(call.ledger, call.identity.inputs_id)
     cases: dict[str, ReleaseCase] = {}
     for release in sorted({last[recipient] for recipient in call.recipients if recipient in last}):
-        with nullcontext() if release == name else workspace.alone(release):
+        with nullcontext() if release == name else workspace.locked(release):
             found = opened(workspace, call.ledger, release, at).cases
         cases |= {who: case for who, case in found.items() if last.get(who) == release}
     workspace.clear(name)
@@ -211,7 +211,7 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
     the ledger is not as recorded.
     """
     at = clock()
-    with open_ledger(workspace, clock=clock) as ledger, workspace.alone(release_id, wait_seconds=LONGEST_WAIT):
+    with open_ledger(workspace, clock=clock) as ledger, workspace.locked(release_id, wait_seconds=LONGEST_WAIT):
         return _as_it_stands(release_id, workspace, list(opened(workspace, ledger, release_id, at).cases.values()), at)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from flows.pipeline.stages import Inputs
 from flows.pipeline.workbench import Workbench
-from flows.workspace.locking import held
+from flows.workspace.locking import try_lock
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.combined.assessment import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS, COMBINED, SINGLING_OUT
@@ -168,7 +168,7 @@ def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
     """One assessment of one copy."""
     assessment = next(one for one in ASSESSMENTS if one.id == inputs["assessment"])
     alone = assessment is COMBINED and bench.scores_alone
-    with held(bench.run.path / "scoring.lock", wait_seconds=inf) if alone else nullcontext():
+    with try_lock(bench.run.path / "scoring.lock", wait_seconds=inf) if alone else nullcontext():
         found = assessment.assess(bench.candidate(str(recipient), inputs))
     return _stored(bench, f"{assessment.id}-{recipient}.json", partial(save_finding, found))
 

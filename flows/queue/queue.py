@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from flows.queue.steps import RunNotes
 from flows.queue.undecided import Submission
 from flows.workspace.folders import Workspace
-from flows.workspace.locking import alone, held, is_held
+from flows.workspace.locking import is_locked, locked, try_lock
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import sync_folder, write_whole
 from tasks.core.people import login_of, other_submitters
@@ -179,7 +179,7 @@ class Queue:
             got="a process that does not release the lock",
             fix="end the process that holds queue/.lock",
         )
-        return alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT)
+        return locked(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT)
 
     def get(self, name: str) -> QueuedRequest | None:
         """A request by its id; None if there is none. Raises WorkspaceError if its file is damaged."""
@@ -230,7 +230,7 @@ class Queue:
                 draft.unlink(missing_ok=True)
             for lock in self._folder.glob("run-*.lock"):
                 with suppress(FileNotFoundError):
-                    if time.time() - lock.stat().st_mtime > _OLD_LOCK and not is_held(lock):
+                    if time.time() - lock.stat().st_mtime > _OLD_LOCK and not is_locked(lock):
                         lock.unlink()
 
     def claimed(self, name: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[bool]:
@@ -239,12 +239,12 @@ class Queue:
         The name is a request's id, or `run_name` of a run. A claim shows, to other machines too, that the process is
         alive.
         """
-        return held(self._folder / f"{name}.lock", wait_seconds=wait_seconds)
+        return try_lock(self._folder / f"{name}.lock", wait_seconds=wait_seconds)
 
     def is_claimed(self, name: str) -> bool:
         """Whether some process works on a request or a run."""
         try:
-            return is_held(self._folder / f"{name}.lock")
+            return is_locked(self._folder / f"{name}.lock")
         except FileNotFoundError:
             return False
 

@@ -137,7 +137,7 @@ class ReleaseAction:
                     got="a bundle elsewhere",
                     fix="name the release by its id, and its workspace with --workspace",
                 )
-            with open_ledger(home, clock=self.clock) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
+            with open_ledger(home, clock=self.clock) as ledger, home.locked(bundle.name, wait_seconds=_LONGEST_WAIT):
                 yield opened(home, ledger, bundle.name, self.clock())
 
     def named(self, release: OpenRelease) -> str:
@@ -261,7 +261,7 @@ def settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
 
 def wait_and_settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
     """Wait for a process that works on a release, then settle it; raises a `WorkspaceError` after a while."""
-    with workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
+    with workspace.locked(release_id, wait_seconds=_LONGEST_WAIT):
         settle(workspace, ledger, release_id)
 
 

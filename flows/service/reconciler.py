@@ -198,7 +198,7 @@ class Reconciler:
         if write(self._service, entry, end_of(cancelled, self._clock)) is not None:
             workspace = self._service.workspace
             self._queue.notes(entry.id).clear()
-            with suppress(WorkspaceError), workspace.alone(entry.id):
+            with suppress(WorkspaceError), workspace.locked(entry.id):
                 workspace.clear_run(entry.id)
             log("a request was cancelled", request=entry.id)
 

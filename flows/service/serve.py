@@ -17,7 +17,7 @@ from contextlib import closing
 from flows.pipeline.embedded_prefect import environment_of
 from flows.service.config import Service
 from flows.service.orchestrator import Orchestrator, check_pool, external_address
-from flows.workspace.locking import alone
+from flows.workspace.locking import locked
 from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secrets_for_runs
 
@@ -43,7 +43,7 @@ def serve(
     external = external_address(prefect, environment)
     if pool is not None:
         check_pool(pool, external)
-    with alone(service.home / "serve.lock", refused), closing(_listening(host, port)) as listening:
+    with locked(service.home / "serve.lock", refused), closing(_listening(host, port)) as listening:
         for number in (signal.SIGTERM, signal.SIGINT):  # both end the service through its finally blocks
             signal.signal(number, lambda *_: sys.exit(0))
         service.queue.prepare()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.library.policies import PolicyShelf
 from flows.workspace.actor import utc_now
-from flows.workspace.locking import alone
+from flows.workspace.locking import locked
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, RequestProblem, WorkspaceError
 from tasks.core.files import write_new
 from tasks.request.document import MAXIMUM_BYTES, Location, NotYaml, read_document
@@ -189,7 +189,7 @@ class Project:
             expected="one change at a time",
             fix="try again",
         )
-        return alone(self.private / "lock", refused, wait_seconds=_LONGEST_WAIT)
+        return locked(self.private / "lock", refused, wait_seconds=_LONGEST_WAIT)
 
 
 def _renamed(value: Any, named: Mapping[str, str]) -> Any:

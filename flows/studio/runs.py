@@ -20,7 +20,7 @@ from flows.queue.undecided import BoardStep
 from flows.studio.project import Project
 from flows.workspace.actor import utc_now
 from flows.workspace.folders import Workspace
-from flows.workspace.locking import is_held
+from flows.workspace.locking import is_locked
 from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secrets_for_runs
 
@@ -101,7 +101,7 @@ def read_state(folder: Path) -> RunState | None:
     """The run that wrote its progress to a folder; None where there is none."""
     try:
         lines = (folder / PROGRESS).read_text(encoding="utf-8").splitlines()
-        running = is_held(folder / LOCK)
+        running = is_locked(folder / LOCK)
     except OSError:
         return None
     told = list(_told(lines))

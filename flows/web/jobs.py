@@ -22,7 +22,7 @@ from typing import Any
 from markupsafe import Markup
 
 from flows.workspace.folders import Workspace
-from flows.workspace.locking import held, is_held
+from flows.workspace.locking import is_locked, try_lock
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_whole
@@ -145,7 +145,7 @@ class Jobs:
         folder = self._folder / job.name
         try:
             # The lock first: a job that no longer holds it has written its end.
-            running = is_held(folder / _LOCK)
+            running = is_locked(folder / _LOCK)
             lines = (folder / STEPS).read_text(encoding="utf-8").splitlines()
         except OSError:
             return None
@@ -170,8 +170,8 @@ class Jobs:
     def _run(self, folder: Path, begun: threading.Event) -> None:
         try:
             # Whoever looks whether it runs holds the lock for a moment.
-            with held(folder / _LOCK, wait_seconds=_LOCK_SECONDS) as is_alone:
-                if not is_alone:  # another process runs it
+            with try_lock(folder / _LOCK, wait_seconds=_LOCK_SECONDS) as is_locked_here:
+                if not is_locked_here:  # another process runs it
                     return
                 child = subprocess.Popen(  # noqa: S603  the program itself
                     [sys.executable, "-P", "-m", "flows.web.job_process", str(folder)],

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.workspace.locking import alone
+from flows.workspace.locking import locked
 from flows.workspace.temporary import remove_abandoned_folders
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_new
@@ -91,7 +91,7 @@ class Workspace:
         """Private folder of what reviews and signatures add to a release, until it is in the bundle."""
         return self.private / "additions" / release_id
 
-    def alone(self, release_id: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[None]:
+    def locked(self, release_id: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[None]:
         """Let one process at a time work on a release; another one waits for it, for a limited time.
 
         Raises WorkspaceError if another one is still at work then.
@@ -102,7 +102,7 @@ class Workspace:
             expected="one run at a time for one request",
             fix="wait until it ends; then the same command shows its outcome",
         )
-        return alone(
+        return locked(
             self.private / "runs" / f"{release_id}.lock",
             refused,
             wait_seconds=wait_seconds,
@@ -127,7 +127,7 @@ class Workspace:
         for folder in sorted((self.private / "runs").iterdir()):
             with suppress(FileNotFoundError, WorkspaceError):
                 if folder.is_dir():
-                    with self.alone(folder.name):
+                    with self.locked(folder.name):
                         if time.time() - folder.stat().st_mtime > _ABANDONED:
                             self.clear_run(folder.name)
                         elif (folder / INPUTS).is_dir():

@@ -14,21 +14,21 @@ _POLL_SECONDS = 0.1
 
 
 @contextmanager
-def alone(path: Path, refused: WorkspaceError, *, wait_seconds: float = 0.0, waiting: str = "") -> Iterator[None]:
+def locked(path: Path, refused: WorkspaceError, *, wait_seconds: float = 0.0, waiting: str = "") -> Iterator[None]:
     """Hold a lock for as long as the block runs.
 
     The lock's file at `path` is made where it is missing, in an existing folder, and stays. Raises `refused` where
     another process holds it for longer than `wait_seconds`; `waiting` is shown once as progress meanwhile.
     """
-    with held(path, wait_seconds=wait_seconds, waiting=waiting) as taken:
+    with try_lock(path, wait_seconds=wait_seconds, waiting=waiting) as taken:
         if not taken:
             raise refused
         yield
 
 
 @contextmanager
-def held(path: Path, *, wait_seconds: float = 0.0, waiting: str = "") -> Iterator[bool]:
-    """Hold a lock for as long as the block runs; yields whether it could be had, see `alone`."""
+def try_lock(path: Path, *, wait_seconds: float = 0.0, waiting: str = "") -> Iterator[bool]:
+    """Hold a lock for as long as the block runs; yields whether it could be had, see `locked`."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
         deadline = time.monotonic() + wait_seconds
         shown = False
@@ -40,7 +40,7 @@ def held(path: Path, *, wait_seconds: float = 0.0, waiting: str = "") -> Iterato
         yield taken
 
 
-def is_held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether some process holds the lock of an existing file."""
     with path.open("r") as lock:
         return not _taken(lock.fileno(), fcntl.LOCK_SH)

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from flows.workspace.locking import alone
+from flows.workspace.locking import locked
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_whole
 from tasks.core.guard import guarded
@@ -84,7 +84,7 @@ class PrivateList(Generic[Item]):
             fix="wait until it ends, and try again",
         )
         wait = f"waiting for another change of the {self.noun}"
-        with guarded(self.noun), alone(self.path.with_suffix(".lock"), refused, wait_seconds=_WAIT, waiting=wait):
+        with guarded(self.noun), locked(self.path.with_suffix(".lock"), refused, wait_seconds=_WAIT, waiting=wait):
             items = self.read()
             yield items
             listed = [one.model_dump(mode="json", by_alias=True) for one in items.values()]

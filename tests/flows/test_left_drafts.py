@@ -40,7 +40,7 @@ def test_runs_that_nobody_takes_up_again_are_removed_and_others_are_not(tmp_path
         (folder / "released.csv").write_text("data")
         days = 1 if name == "interrupted" else 8
         os.utime(folder, (time.time() - days * 86400,) * 2)
-    with workspace.alone("under-way"):
+    with workspace.locked("under-way"):
         workspace.forget_abandoned()
     left = sorted(path.name for path in (workspace.private / "runs").iterdir() if path.is_dir())
     assert left == ["interrupted", "under-way"]
@@ -53,7 +53,7 @@ def test_an_interrupted_run_keeps_no_copies_of_its_inputs(tmp_path: Path) -> Non
         copy.parent.mkdir(parents=True)
         copy.write_text("data")
         os.utime(workspace.run(name), (time.time() - 86400,) * 2)
-    with workspace.alone("under-way"):
+    with workspace.locked("under-way"):
         workspace.forget_abandoned()
     assert (workspace.run("under-way") / INPUTS).is_dir()
     assert list(workspace.run("interrupted").iterdir()) == []

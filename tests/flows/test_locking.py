@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.workspace.locking import alone, is_held
+from flows.workspace.locking import is_locked, locked
 from flows.workspace.progress import listening
 from tasks.core.errors import WorkspaceError
 from tests.support.processes import forked
@@ -17,7 +17,7 @@ REFUSED = WorkspaceError("somebody else is at work", where="here", expected="one
 
 
 def hold(path: Path, seconds: float) -> None:
-    with alone(path, REFUSED):
+    with locked(path, REFUSED):
         path.with_name("held").touch()
         time.sleep(seconds)
 
@@ -34,9 +34,9 @@ def held_by_another(path: Path, seconds: float) -> BaseProcess:
 
 def test_a_lock_that_nobody_holds(tmp_path: Path) -> None:
     path, told = tmp_path / "lock", []
-    with listening(told.append), alone(path, REFUSED, waiting="waiting"):
-        assert is_held(path)
-    assert not is_held(path)
+    with listening(told.append), locked(path, REFUSED, waiting="waiting"):
+        assert is_locked(path)
+    assert not is_locked(path)
     assert told == []
     assert os.stat(path).st_mode & 0o777 == 0o600
 
@@ -44,7 +44,7 @@ def test_a_lock_that_nobody_holds(tmp_path: Path) -> None:
 def test_who_may_not_wait_is_refused(tmp_path: Path) -> None:
     process = held_by_another(tmp_path / "lock", 600)
     try:
-        with pytest.raises(WorkspaceError) as caught, alone(tmp_path / "lock", REFUSED):
+        with pytest.raises(WorkspaceError) as caught, locked(tmp_path / "lock", REFUSED):
             pytest.fail("two held it")
         assert caught.value is REFUSED
     finally:
@@ -55,7 +55,7 @@ def test_who_may_not_wait_is_refused(tmp_path: Path) -> None:
 def test_who_waits_is_told_once_and_goes_on(tmp_path: Path) -> None:
     told: list[str] = []
     process = held_by_another(tmp_path / "lock", 0.5)
-    with listening(told.append), alone(tmp_path / "lock", REFUSED, wait_seconds=300, waiting="waiting"):
+    with listening(told.append), locked(tmp_path / "lock", REFUSED, wait_seconds=300, waiting="waiting"):
         assert told == ["waiting"]
     process.join()
 
@@ -63,7 +63,7 @@ def test_who_waits_is_told_once_and_goes_on(tmp_path: Path) -> None:
 def test_a_wait_has_an_end(tmp_path: Path) -> None:
     process = held_by_another(tmp_path / "lock", 600)
     try:
-        with pytest.raises(WorkspaceError), alone(tmp_path / "lock", REFUSED, wait_seconds=0.3):
+        with pytest.raises(WorkspaceError), locked(tmp_path / "lock", REFUSED, wait_seconds=0.3):
             pytest.fail("two held it")
     finally:
         process.kill()
@@ -75,5 +75,5 @@ def test_a_holder_that_is_killed_lets_go(tmp_path: Path) -> None:
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join()
-    with alone(tmp_path / "lock", REFUSED):
+    with locked(tmp_path / "lock", REFUSED):
         pass

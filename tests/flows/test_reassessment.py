@@ -627,7 +627,7 @@ def test_a_release_that_another_process_works_on_is_passed_over_and_stays_due(
     monkeypatch.setattr("flows.releases.cases._LONGEST_WAIT", 0.0)
     told: list[Reassessed] = []
     busy = pytest.raises(WorkspaceError, match="worked on by another process")
-    with out.workspace.alone(out.releases[0]), gone(made.world.data), busy:
+    with out.workspace.locked(out.releases[0]), gone(made.world.data), busy:
         reassess_all(out.workspace, clock=lambda: NOW + timedelta(days=30), tell=told.append)
     assert [(one.release_id, one.verdict) for one in told] == [(out.releases[1], TodaysVerdict.CANNOT)]
     assert len(out.entries()) == 1

@@ -143,12 +143,12 @@ def test_a_runner_that_always_dies_after_an_outage_is_given_up(service: Service)
 
 
 def test_a_workspace_has_one_service(service: Service) -> None:
-    from flows.workspace.locking import alone
+    from flows.workspace.locking import locked
 
     held, ended = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with alone(service.home / "serve.lock", WorkspaceError("taken")):
+        with locked(service.home / "serve.lock", WorkspaceError("taken")):
             held.set()
             ended.wait(300)
 

@@ -11,7 +11,7 @@ from flows.web import release_pages
 from flows.web.evidence import Evidence
 from flows.web.jobs import RESULT, STEPS, Job, JobKind, Jobs, JobTerms
 from flows.workspace.folders import open_workspace
-from flows.workspace.locking import held, is_held
+from flows.workspace.locking import is_locked, try_lock
 from tasks.core.errors import WorkspaceError
 from tests.support.pages import WAITING, Pages
 
@@ -58,9 +58,9 @@ def test_work_that_ends_while_it_is_looked_at_has_ended(
 
     def ends(lock: Path) -> bool:
         (folder / STEPS).write_text(ENDED)
-        return is_held(lock)
+        return is_locked(lock)
 
-    monkeypatch.setattr(web_jobs, "is_held", ends)
+    monkeypatch.setattr(web_jobs, "is_locked", ends)
     state = jobs.state(JOB)
     assert state is not None
     assert (state.is_running, state.error, state.html) == (False, {}, "<p>One gate is tight.</p>")
@@ -83,7 +83,7 @@ def test_a_page_whose_ledger_was_read_before_the_work_ended_looks_again(
         return found
 
     monkeypatch.setattr(release_pages, "evidence", ends)
-    with held(folder / "job.lock"):
+    with try_lock(folder / "job.lock"):
         shown = visitor.get(place).text
     assert f'<div id="job-explain" hx-get="{place}"' in shown
     assert "One gate is tight." not in shown
@@ -93,7 +93,7 @@ def test_work_that_another_process_does_is_not_begun_twice(jobs: Jobs, tmp_path:
     folder = folder_of(tmp_path)
     folder.mkdir(parents=True)
     (folder / STEPS).write_bytes(b"")
-    with held(folder / "job.lock") as taken:
+    with try_lock(folder / "job.lock") as taken:
         assert taken
         with pytest.raises(WorkspaceError, match="cannot begin now"):
             jobs.start(JOB)
@@ -108,7 +108,7 @@ def test_a_page_follows_work_until_it_has_ended(pages: Pages) -> None:
     (folder / STEPS).write_text(json.dumps({"step": "solving the game again"}) + "\n")
     polled = f'<div id="job-explain" hx-get="{place}"'
     headers = {"hx-request": "true", "hx-trigger": "job-explain"}
-    with held(folder / "job.lock"):
+    with try_lock(folder / "job.lock"):
         shown = visitor.get(place).text
         assert polled in shown
         assert "solving the game again" in shown
