@@ -7,7 +7,8 @@ import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, WorkspaceOption, asked
 from flows.cli.output import answer
-from flows.people.accounts import Account, Accounts, Duty
+from flows.people.account import Account, Duty
+from flows.people.accounts import Accounts
 from flows.people.persons import account_holder
 from flows.workspace.folders import Workspace, open_workspace
 from flows.workspace.ledger import open_ledger

@@ -2,31 +2,28 @@
 
 import hashlib
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import reduce
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from flows.people.persons import check_own_login, enrolled
 from flows.people.signing import Ask, PrivateKey, nobody_to_ask, signer_of
-from flows.queue.queue import Queue, submitted_again
-from flows.queue.undecided import Submission
 from flows.releases.recall import find_bundle
+from flows.releases.submissions import check_not_submitter, note_late_submissions, submissions_of
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger, recorder_of
 from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import guarded
-from tasks.core.people import WorkflowRole, submitters_of
+from tasks.core.people import WorkflowRole
 from tasks.core.seed import derive_seed
-from tasks.decision import bodies
 from tasks.decision.changes import Author, Step, change, read_standing
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.standing import Standing, check_apart
+from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.additions import finish, since_publication
@@ -171,18 +168,6 @@ class ReleaseAction:
         return signer_of(release.ledger, name, self.key, self.ask)
 
 
-def check_not_submitter(
-    workspace: Workspace, record: DecisionRecord, actor: str, person: str, *, signed: bool, logins: Collection[str] = ()
-) -> None:
-    """Refuse whom ``check_apart`` refuses, and those who submitted the request again during its run or later.
-
-    The record cannot name them; the queue does. Raises WorkspaceError where it cannot be read.
-    """
-    late = (login for one in _submissions(workspace, record) for login in sorted(one.logins))
-    asked = record.model_copy(update={"handed_in_by": reduce(submitted_again, late, record.handed_in_by)})
-    check_apart(asked, actor, person, signed=signed, logins=logins)
-
-
 def with_late_submissions(release: OpenRelease) -> OpenRelease:
     """The release once the ledger names all who have handed it in since its run began: votes of theirs are void.
 
@@ -190,50 +175,9 @@ def with_late_submissions(release: OpenRelease) -> OpenRelease:
     """
     for case in release.cases.values():
         note_late_submissions(
-            release.ledger, case.record.release_id, _submissions(release.workspace, case.record), release.now
+            release.ledger, case.record.release_id, submissions_of(release.workspace, case.record), release.now
         )
     return replace(release, cases=cases_of(release.report, release.ledger, release.now))
-
-
-def _submissions(workspace: Workspace, record: DecisionRecord) -> list[Submission]:
-    """Everybody who has submitted a release's request to the service, also where other releases were decided of it."""
-    queue, names = Queue(workspace), filter(None, dict.fromkeys((record.release_id, record.inputs_id)))
-    entries = [entry for name in names if (entry := queue.get(name)) is not None]
-    if record.decided_before is not None:
-        same = {(one.request_sha256, one.inputs) for one in entries}
-        queued = (*queue.open_entries(), *queue.done_entries())
-        entries = [one for one in queued if (one.request_sha256, one.inputs) in same]
-    return [one for entry in entries for one in entry.submissions]
-
-
-def note_late_submissions(ledger: Ledger, release_id: str, submissions: Sequence[Submission], at: datetime) -> None:
-    """Record for every recipient of a decided release who has handed its request in since its run began, each once."""
-    entries = ledger.entries(release_id=release_id)
-    decided = {entry.recipient: entry.sequence for entry in entries if entry.event is Event.DECIDED}
-    noted = {
-        (entry.recipient, entry.actor)
-        for entry in entries
-        if entry.event is Event.HANDED_IN and entry.sequence > decided[entry.recipient]
-    }
-    asked = [entry.actor for entry in entries if entry.event is Event.REQUESTED][-1:]
-    known = frozenset().union(*map(submitters_of, asked))
-    late = [one for one in submissions if one.by and not one.logins <= known]  # early queues do not say who submitted
-    if not late or not decided:
-        return
-    directory = Directory.of(ledger)
-    people = [one for one in directory.ever() if isinstance(one, EnrolledPerson)]
-    for submission in late:
-        whose = [one.id for one in people if not directory.logins_of(one).isdisjoint(submission.logins)]
-        for recipient in decided:
-            if (recipient, submission.by) not in noted:
-                ledger.append(
-                    Event.HANDED_IN,
-                    release_id=release_id,
-                    recipient=recipient,
-                    actor=submission.by,
-                    body=bodies.handed_in(whose),
-                    at=at,
-                )
 
 
 def opened(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> OpenRelease:

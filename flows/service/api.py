@@ -18,7 +18,7 @@ from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.logs import log
 from flows.service.monitoring import Metrics
-from flows.web.site import bounded
+from flows.web.http import bounded
 from flows.workspace.actor import Clock, utc_now
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.core.people import login_of

@@ -19,9 +19,9 @@ from typing import Literal
 from flows.library.policies import PolicyShelf
 from flows.people.persons import check_own_login
 from flows.queue.queue import UNDECIDED, Queue, QueuedRequest, RequestState, new_token
-from flows.releases.cases import note_late_submissions
 from flows.releases.identity import identify, release_id
 from flows.releases.program import code_fact
+from flows.releases.submissions import note_late_submissions
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
 from flows.service.receipts import Receipts

@@ -11,12 +11,14 @@ from functools import partial
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from flows.people.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD, Account
+from flows.people.account import Account
+from flows.people.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from flows.people.second_factor import SECRET_BYTES, address_of, text_of
 from flows.people.signing import key_in_force, register_key
 from flows.people.tokens import RequestTokens, of_login
 from flows.web.authentication import SET_UP, CurrentVisitor, PostedForm, SubmittedForm, begin_session
-from flows.web.site import Visitor, fields, log, not_allowed, see_other
+from flows.web.http import not_allowed, see_other
+from flows.web.site import Visitor, fields, log
 from flows.workspace.actor import acting_as
 from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound

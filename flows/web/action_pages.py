@@ -14,9 +14,10 @@ from flows.actions.reviewing import comment
 from flows.reassessment.stored_records import named_record
 from flows.releases.cases import ReleaseAction
 from flows.web.authentication import PostedForm
+from flows.web.http import Refused, not_allowed, not_found, see_other, sentence
 from flows.web.jobs import JobKind
 from flows.web.release_pages import CurrentRelease, FormName, ShownRelease, job_of
-from flows.web.site import Refused, fields, log, not_allowed, not_found, see_other, sentence
+from flows.web.site import fields, log
 from flows.workspace.actor import acting_as
 from reports.model.record_view import RecordView
 from reports.reassessment import reassessment, render_reassessment

@@ -36,11 +36,12 @@ from flows.web import (
     release_pages,
 )
 from flows.web.evidence import ReleaseIndex
+from flows.web.http import Refused, not_found, see_other, sentence
 from flows.web.jobs import Jobs, JobTerms
 from flows.web.provider import Provider, check_installed
 from flows.web.request_board import RequestBoard
 from flows.web.sessions import Sessions
-from flows.web.site import STATIC, Door, Refused, Site, fields, log, not_found, see_other, sentence
+from flows.web.site import STATIC, Door, Site, fields, log
 from flows.workspace.actor import Clock, utc_now
 from flows.workspace.folders import Workspace
 from reports.templating import TEMPLATES

@@ -12,9 +12,12 @@ from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from flows.people.accounts import LONGEST_PASSWORD, Account
+from flows.people.account import Account
+from flows.people.accounts import LONGEST_PASSWORD
+from flows.web.http import Refused, bounded, polls, see_other
+from flows.web.rate_limits import subscriber
 from flows.web.sessions import Session
-from flows.web.site import Refused, Site, Visitor, bounded, fields, log, polls, see_other, subscriber
+from flows.web.site import Site, Visitor, fields, log
 
 LARGEST_FORM = 32 * 1024
 """Bytes of a form, including a key file."""

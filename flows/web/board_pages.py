@@ -14,14 +14,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from flows.people.accounts import Duty
+from flows.people.account import Duty
 from flows.people.signing import SENT
 from flows.queue.undecided import UNDER_WAY, BoardRequest, BoardState
 from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.evidence import IndexedRelease
+from flows.web.http import not_allowed, not_found, number_of, query, see_other, sentence
 from flows.web.jobs import Job, JobKind
 from flows.web.request_board import RequestBoard
-from flows.web.site import Visitor, fields, log, not_allowed, not_found, number_of, query, see_other, sentence
+from flows.web.site import Visitor, fields, log
 from reports.model.document import plural
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.audit.history import text

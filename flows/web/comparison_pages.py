@@ -9,8 +9,9 @@ from fastapi.responses import Response
 
 from flows.web.authentication import CurrentVisitor
 from flows.web.evidence import IndexedRelease, evidence
+from flows.web.http import not_found
 from flows.web.release_pages import DRAWING, CurrentRelease, ShownRelease
-from flows.web.site import Visitor, not_found
+from flows.web.site import Visitor
 from reports.model.document import Table
 from reports.risk_over_time import risk_over_time, risk_table
 from tasks.audit.cases import AuditCase

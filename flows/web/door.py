@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flows.web.authentication import CurrentSite
-from flows.web.site import Refused, log
+from flows.web.http import Refused
+from flows.web.site import log
 
 router = APIRouter()
 

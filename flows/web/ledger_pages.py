@@ -19,7 +19,8 @@ from fastapi.responses import Response
 
 from flows.actions.audit import JSON, as_data, as_pdf, audit_of, month_before
 from flows.web.authentication import CurrentVisitor, PostedForm
-from flows.web.site import Visitor, fields, log, not_allowed, number_of, query, sentence
+from flows.web.http import not_allowed, number_of, query, sentence
+from flows.web.site import Visitor, fields, log
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import has_ledger, open_ledger
 from tasks.audit.history import text, texts

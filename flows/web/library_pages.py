@@ -14,14 +14,16 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 
-from flows.library.catalogue import Library, LibraryItem, compared
+from flows.library.catalogue import Library, LibraryItem
 from flows.library.enrolment import Enrollable, end_enrolment, enrol, item_of, population_item, sample_item
+from flows.library.text_difference import compared
 from flows.library.texts import LARGEST_TEXT, LibraryText, checked_text
 from flows.people.signing import SentKey, key_in_force
 from flows.web.account_pages import confirmed
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
+from flows.web.http import not_found, number_of, see_other
 from flows.web.people_pages import CurrentOfficer
-from flows.web.site import Visitor, fields, log, not_found, number_of, see_other
+from flows.web.site import Visitor, fields, log
 from flows.web.uploads import CurrentUpload, Upload
 from flows.workspace.actor import acting_as
 from flows.workspace.ledger import open_ledger

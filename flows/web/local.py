@@ -7,7 +7,8 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from flows.people.accounts import Account, Accounts, Duty
+from flows.people.account import Account, Duty
+from flows.people.accounts import Accounts
 from flows.studio.desk import Desk
 from flows.studio.runs import LocalRuns
 from flows.studio.studio import Studio

@@ -10,12 +10,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from flows.people.accounts import Account, Duty, one_time_password
+from flows.people.account import Account, Duty
+from flows.people.accounts import one_time_password
 from flows.people.persons import account_holder
 from flows.people.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
 from flows.web.account_pages import confirmed
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
-from flows.web.site import Visitor, fields, log, not_allowed, number_of, see_other
+from flows.web.http import not_allowed, number_of, see_other
+from flows.web.site import Visitor, fields, log
 from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.core.people import WorkflowRole

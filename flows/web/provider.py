@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from flows.people.accounts import Account, Accounts, Duty, ProviderIdentity
+from flows.people.account import Account, Duty, ProviderIdentity
+from flows.people.accounts import Accounts
 from flows.workspace.actor import Clock
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import has_ledger, open_ledger

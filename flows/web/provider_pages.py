@@ -8,8 +8,10 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from flows.web.authentication import CurrentSite, address_of, begin_session, next_place
+from flows.web.http import Refused, see_other, sentence
 from flows.web.provider import LASTS, Provider, account_of
-from flows.web.site import Refused, Site, fields, log, see_other, sentence, subscriber
+from flows.web.rate_limits import subscriber
+from flows.web.site import Site, fields, log
 from tasks.core.errors import BadInput, WorkspaceError
 
 router = APIRouter()

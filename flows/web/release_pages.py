@@ -16,16 +16,18 @@ from fastapi.responses import Response
 
 from flows.actions.overruling import revoke, roles_to_revoke
 from flows.actions.reviewing import Voted, cast_vote
-from flows.people.accounts import Duty
+from flows.people.account import Duty
 from flows.people.signing import SentKey
-from flows.releases.cases import ReleaseAction, check_not_submitter
+from flows.releases.cases import ReleaseAction
+from flows.releases.submissions import check_not_submitter
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.board_pages import problem_in_words
 from flows.web.current_state import banner
 from flows.web.evidence import Evidence, IndexedRelease, evidence
+from flows.web.http import Refused, not_allowed, not_found, query, see_other, sentence
 from flows.web.jobs import Job, JobKind, JobState
 from flows.web.ledger_pages import casting_logins, entry_view
-from flows.web.site import REVOKES, Refused, Visitor, fields, log, not_allowed, not_found, query, see_other, sentence
+from flows.web.site import REVOKES, Visitor, fields, log
 from flows.workspace.actor import acting_as
 from reports.model.record_view import RecordView
 from reports.model.statements import not_assessed, verdict_box

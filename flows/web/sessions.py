@@ -11,7 +11,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from flows.people.accounts import Account
+from flows.people.account import Account
 from tasks.service.settings import PageSettings
 
 _PER_ACCOUNT = 8

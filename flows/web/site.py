@@ -1,26 +1,25 @@
-"""Parts that all pages share: the workspace, the visitor, rate limits, templates, answers."""
+"""Parts that all pages share: the site of a workspace, and its visitor."""
 
 import hashlib
-import ipaddress
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from functools import cached_property
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, RedirectResponse
-from starlette.types import Message
+from fastapi.responses import HTMLResponse
 
-from flows.people.accounts import Account, Accounts, Duty
+from flows.people.account import Account, Duty
+from flows.people.accounts import Accounts
 from flows.web.drafts import Drafts
 from flows.web.evidence import IndexedRelease, ReleaseIndex
+from flows.web.http import Refused, asks_for_part, problem_of, sentence
 from flows.web.jobs import Jobs
+from flows.web.rate_limits import Limiter, RateLimits
 from flows.web.request_board import RequestBoard
 from flows.web.sessions import Session, Sessions
 from flows.workspace.actor import Clock
@@ -56,69 +55,6 @@ _VERSIONS = {name: hashlib.sha256((TEMPLATES / "web" / name).read_bytes()).hexdi
 SEES_ALL = frozenset({Duty.REVIEWER, Duty.OFFICER, Duty.REGULATOR})
 AUDITS = frozenset({Duty.OFFICER, Duty.REGULATOR})
 REVOKES = frozenset({Duty.OFFICER, Duty.REQUESTER})
-
-_POLLING = frozenset({"request", "progress", "designs", "job-explain", "job-reassess", "job-dry-run"})
-"""Ids of the parts of pages that are loaded again and again until something has ended."""
-_SLOTS = 8192
-_LONGEST_NUMBER = 9
-
-
-class Refused(Exception):
-    """An answer in place of a page: the problem, and what can be done."""
-
-    def __init__(self, status: HTTPStatus, title: str, text: str, headers: Mapping[str, str] | None = None) -> None:
-        self.status, self.title, self.text, self.headers = status, title, text, dict(headers or {})
-        super().__init__(title)
-
-
-class Limiter:
-    """A rate limit for each key: counters in a fixed number of slots, whatever keys come.
-
-    Two keys may share a slot, which makes the limit stricter and never looser; no key evicts another, so that many
-    addresses or names cannot wear a limit down. Python salts hashes of texts anew in every process.
-
-    `limit` attempts within a window of some seconds, which begins with the first one.
-    """
-
-    def __init__(self, limit: int, seconds: int) -> None:
-        self._limit, self._window = limit, timedelta(seconds=seconds)
-        self._windows: dict[int, tuple[datetime, int]] = {}
-        self._lock = threading.Lock()
-
-    def take(self, key: str, now: datetime) -> int:
-        """Count an attempt; returns the seconds to wait, 0 if it is allowed."""
-        slot = hash(key) % _SLOTS
-        with self._lock:
-            began, count = self._windows.get(slot, (now, 0))
-            if not began <= now < began + self._window:
-                began, count = now, 0
-            if count >= self._limit:
-                return max(1, int((began + self._window - now).total_seconds()))
-            self._windows[slot] = began, count + 1
-            return 0
-
-    def give_back(self, key: str) -> None:
-        """Uncount an attempt."""
-        slot = hash(key) % _SLOTS
-        with self._lock:
-            if slot in self._windows:
-                began, count = self._windows[slot]
-                self._windows[slot] = began, max(0, count - 1)
-
-
-@dataclass(frozen=True)
-class RateLimits:
-    """Rate limits of sign-ins and actions.
-
-    Failed sign-ins count by account (`login`) and by address; all sign-ins count together (`everybody`), since each
-    takes memory and time. Votes and revocations (`actions`) and audits count by account.
-    """
-
-    login: Limiter = field(default_factory=lambda: Limiter(10, 900))
-    address: Limiter = field(default_factory=lambda: Limiter(30, 900))
-    everybody: Limiter = field(default_factory=lambda: Limiter(300, 60))
-    actions: Limiter = field(default_factory=lambda: Limiter(20, 600))
-    audits: Limiter = field(default_factory=lambda: Limiter(10, 600))
 
 
 @dataclass
@@ -327,74 +263,3 @@ class Visitor:
         """A page with a form, and with the error for which nothing was done."""
         status = HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY
         return self.page(template, status=status, problem=None if error is None else problem_of(error), **context)
-
-
-def asks_for_part(request: Request) -> bool:
-    """Whether a script asks for a part of a page that is shown."""
-    return bool(request.headers.get("hx-request"))
-
-
-def polls(request: Request) -> bool:
-    """Whether a page asks by itself how far something is, without its reader."""
-    return asks_for_part(request) and request.method == "GET" and request.headers.get("hx-trigger") in _POLLING
-
-
-def bounded(request: Request, most: int, refused: Exception) -> Request:
-    """A request whose body raises `refused` beyond a number of bytes, whatever length it states."""
-    left = most
-
-    async def receive() -> Message:
-        nonlocal left
-        message = await request.receive()
-        left -= len(message.get("body", b""))
-        if left < 0:
-            raise refused
-        return message
-
-    return Request(request.scope, receive)
-
-
-def subscriber(address: str) -> str:
-    """The address that limits count: an IPv4 address, or the /64 network that one subscriber of IPv6 has."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return "unknown"
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
-
-
-def number_of(text: str) -> int:
-    """A number from an address; 0 if it is none."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else 0
-
-
-def query(terms: Mapping[str, str], **changes: str) -> str:
-    """A query string with some terms changed; empty ones are left out."""
-    return "?" + urlencode({name: value for name, value in {**terms, **changes}.items() if value})
-
-
-def not_found() -> Refused:
-    """The answer where there is no page, or none for this visitor."""
-    return Refused(HTTPStatus.NOT_FOUND, "Page not found", "The address is wrong, or you may not see this page.")
-
-
-def not_allowed(text: str) -> Refused:
-    """The answer to a visitor without permission."""
-    return Refused(HTTPStatus.FORBIDDEN, "You don't have permission to do this", text)
-
-
-def see_other(place: str) -> RedirectResponse:
-    """A redirection to another page."""
-    return RedirectResponse(place, HTTPStatus.SEE_OTHER)
-
-
-def sentence(clause: str) -> str:
-    """A clause of an error as a sentence."""
-    return f"{clause[:1].upper()}{clause[1:]}."
-
-
-def problem_of(error: ReleasegateError) -> dict[str, str]:
-    """An error for a page, in all its parts but the places of files."""
-    return {"what": sentence(error.what), "expected": error.expected, "got": error.got, "fix": error.fix}

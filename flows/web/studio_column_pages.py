@@ -13,7 +13,7 @@ from flows.studio.grouping import Grouping, grouped, grouping, source_changes
 from flows.studio.masking import masking_of
 from flows.studio.quick import LevelGroups, changed
 from flows.web.authentication import SubmittedForm
-from flows.web.site import not_found, problem_of
+from flows.web.http import not_found, problem_of
 from flows.web.studio_project import CurrentProject, ShownProject, StudioForm
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.microdata.hierarchy import Hierarchy

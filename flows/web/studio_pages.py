@@ -23,7 +23,8 @@ from flows.studio.studio import Studio
 from flows.studio.terms import elsewhere, new_recipient, recipients, term_changes, term_groups
 from flows.web.authentication import CurrentVisitor
 from flows.web.evidence import IndexedRelease
-from flows.web.site import Site, Visitor, not_found, number_of, problem_of, see_other
+from flows.web.http import not_found, number_of, problem_of, see_other
+from flows.web.site import Site, Visitor
 from flows.web.studio_figures import design_chart, gate_rows, kept_in_words
 from flows.web.studio_project import CurrentProject, CurrentStudio, ShownProject, StudioForm
 from flows.web.uploads import LARGEST_UPLOAD, CurrentUpload

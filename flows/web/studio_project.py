@@ -7,12 +7,13 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
-from flows.people.accounts import Duty
+from flows.people.account import Duty
 from flows.studio.columns import FileColumn, ShownColumn, shown_columns
 from flows.studio.project import Project, ReadRequest
 from flows.studio.studio import Studio
 from flows.web.authentication import CurrentVisitor, SubmittedForm, bounded_form, own_form
-from flows.web.site import Visitor, not_allowed, not_found, see_other
+from flows.web.http import not_allowed, not_found, see_other
+from flows.web.site import Visitor
 from tasks.audit.cells import LIMIT
 from tasks.core.errors import ReleasegateError
 from tasks.request.document import MAXIMUM_BYTES

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from flows.studio.project import plain_name
 from flows.web.authentication import CurrentVisitor, SubmittedForm, own_form
-from flows.web.site import Refused, bounded
+from flows.web.http import Refused, bounded
 from flows.workspace.folders import Workspace
 from flows.workspace.temporary import hold_temporary_folder, temporary_folder
 

@@ -4,11 +4,13 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.people.accounts import SHORTEST_PASSWORD, Duty
+from flows.people.account import Duty
+from flows.people.accounts import SHORTEST_PASSWORD
 from flows.web.authentication import LARGEST_FORM
 from flows.web.provider import SECRET
 from flows.web.provider_pages import ANSWER
-from flows.web.site import AUDITS, REVOKES, SEES_ALL, Limiter, RateLimits
+from flows.web.rate_limits import Limiter, RateLimits
+from flows.web.site import AUDITS, REVOKES, SEES_ALL
 from tasks.service.settings import SCHEMA_VERSION, load_settings
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,8 @@ from flows.library.enrolment import enrol
 from flows.people.signing import create_key
 from flows.queue.queue import Queue, QueuedRequest, RequestState
 from flows.queue.undecided import Submission
-from flows.releases.cases import ReleaseAction, check_not_submitter, note_late_submissions
+from flows.releases.cases import ReleaseAction
+from flows.releases.submissions import check_not_submitter, note_late_submissions
 from flows.workspace.actor import acting_as, actor
 from flows.workspace.ledger import open_ledger
 from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError

@@ -9,7 +9,8 @@ import pytest
 import flows.people.accounts
 import flows.workspace.actor
 from flows.library.catalogue import Library
-from flows.people.accounts import Accounts, Duty, without_account
+from flows.people.account import Duty
+from flows.people.accounts import Accounts, without_account
 from flows.people.signing import PASSPHRASE as VARIABLE
 from flows.workspace.ledger import open_ledger
 from tasks.core.errors import RequestError

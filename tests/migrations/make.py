@@ -10,7 +10,8 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.pipeline.sequence import in_process
 from flows.releases.cases import ReleaseAction
 from flows.service.config import service_of

@@ -12,7 +12,8 @@ import pytest
 import flows.people.accounts
 from flows.gate.release import run_release
 from flows.library.enrolment import end_enrolment, enrol
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.pipeline.sequence import in_process
 from flows.queue.queue import QueuedRequest, RequestState
 from flows.queue.undecided import BoardState

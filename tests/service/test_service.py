@@ -15,7 +15,8 @@ from urllib.parse import quote
 
 import pytest
 
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.queue.queue import Queue
 from flows.releases.cases import ReleaseAction
 from flows.workspace.actor import utc_now

@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from flows.actions.drafting import drafted
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.workspace.actor import actor
 from flows.workspace.folders import open_workspace
 from flows.workspace.ledger import open_ledger

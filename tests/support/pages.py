@@ -21,7 +21,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.people.signing import create_key
 from flows.releases.cases import pending_key
 from flows.web.app import create_app

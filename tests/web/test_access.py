@@ -4,7 +4,8 @@ from typing import Any, get_args
 
 import pytest
 
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.web.release_pages import FormName
 from tests.support.pages import PASSWORD, WAITING, Pages, Visitor, holder
 

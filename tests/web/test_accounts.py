@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import flows.cli.account
 import flows.people.accounts
 from flows.cli.app import app
-from flows.people.accounts import HASHER, Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import HASHER, Accounts
 from flows.workspace.folders import Workspace, open_workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.people import WorkflowRole

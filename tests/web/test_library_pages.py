@@ -7,9 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from flows.library.catalogue import Library, compared
+from flows.library.catalogue import Library
 from flows.library.enrolment import enrol
 from flows.library.policies import policy_file
+from flows.library.text_difference import compared
 from flows.library.texts import LibraryText, checked_text
 from flows.workspace.actor import acting_as
 from flows.workspace.ledger import open_ledger

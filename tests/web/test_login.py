@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from flows.people.accounts import Accounts, Duty
-from flows.web.site import Limiter, RateLimits
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
+from flows.web.rate_limits import Limiter, RateLimits
 from tests.support.pages import PASSWORD, STEWARD, Pages, Visitor, hidden, holder
 
 OTHERS = "other horses stack staples"

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from flows.library.enrolment import enrol
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.people.second_factor import address_of, step_of, text_of
 from flows.people.signing import make_key
 from flows.people.tokens import RequestTokens

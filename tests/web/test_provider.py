@@ -14,9 +14,10 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from flows.library.enrolment import enrol
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.web.provider import SECRET, Provider
-from flows.web.site import Limiter, RateLimits
+from flows.web.rate_limits import Limiter, RateLimits
 from flows.workspace.actor import acting_as
 from tasks.core.errors import RequestError
 from tasks.core.people import WorkflowRole

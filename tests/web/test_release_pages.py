@@ -13,7 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 import flows.web.evidence
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.workspace.ledger import open_ledger
 from reports.determination import charts as figures
 from reports.model.record_view import RecordView

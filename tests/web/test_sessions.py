@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
-from flows.people.accounts import Account, Duty
+from flows.people.account import Account, Duty
+from flows.web.rate_limits import Limiter, subscriber
 from flows.web.sessions import Sessions
-from flows.web.site import Limiter, subscriber
 from tasks.service.settings import PageSettings
 
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)

@@ -10,7 +10,8 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from flows.actions.reviewing import cast_vote, overview
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.people.signing import PASSPHRASE as VARIABLE
 from flows.releases.cases import ReleaseAction
 from flows.workspace.actor import acting_as

@@ -22,7 +22,8 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from PIL import Image
 
-from flows.people.accounts import Accounts, Duty
+from flows.people.account import Duty
+from flows.people.accounts import Accounts
 from flows.people.signing import create_key
 from flows.workspace.actor import utc_now
 from flows.workspace.folders import open_workspace
