@@ -230,7 +230,6 @@ def assemble(
     elif findings.failures:
         gates += (stages_gate(stages, _finished(findings)),)
     output, total = findings.output, findings.prepared.data.total
-    size = request.population.people(total)
     verdict, reasons = decide(
         gates,
         request.policy.review.required,
@@ -253,38 +252,9 @@ def assemble(
         reasons=reasons,
         gates=gates,
         recipient=_recipient_fact(recipient),
-        dataset=DatasetFact(
-            title=request.dataset.title,
-            source=request.dataset.source,
-            source_sha256=circumstances.dataset_sha256,
-            output_sha256=output.sha256 if output else None,
-            rows_in=findings.prepared.data.total,
-            rows_out=output.records_out if output else None,
-            columns_in=len(request.attributes),
-            columns_out=len(request.delivered),
-            rows=_file_rows(request, findings),
-            missing=_missing(request, findings.prepared),
-            tables=tuple(_tables(request, findings, circumstances.tables_sha256)),
-        ),
+        dataset=_dataset(request, findings, circumstances),
         delivery=output.delivery if output else None,
-        population=PopulationFact(
-            source=request.population.source,
-            sha256=circumstances.population_sha256,
-            people=findings.prepared.people,
-            distinct_tuples=len(findings.prepared.population),
-            sampling_fraction=findings.prepared.data.total / (size or findings.prepared.people),
-            basis=request.population.basis,
-            lacks=request.population.lacks,
-            size=size,
-            misfits=tuple(
-                MisfitFact(column=column, share=share)
-                for column, share in misfits(
-                    findings.prepared.data, findings.prepared.population, findings.prepared.hierarchies
-                ).items()
-                if column not in request.population.lacks
-            ),
-            enrolled=circumstances.enrolments.get("population"),
-        ),
+        population=_population(request, findings.prepared, circumstances),
         policy=PolicyFact.of(request.policy, circumstances.enrolments.get("policy")),
         code=circumstances.code,
         seed_commitment_sha256=circumstances.seed_commitment_sha256,
@@ -318,6 +288,41 @@ def assemble(
         prev_record_sha256=circumstances.prev_record_sha256,
     )
     return disclosure_rounded(record)
+
+
+def _dataset(request: ReleaseRequest, findings: Findings, circumstances: DecisionContext) -> DatasetFact:
+    output = findings.output
+    return DatasetFact(
+        title=request.dataset.title,
+        source=request.dataset.source,
+        source_sha256=circumstances.dataset_sha256,
+        output_sha256=output.sha256 if output else None,
+        rows_in=findings.prepared.data.total,
+        rows_out=output.records_out if output else None,
+        columns_in=len(request.attributes),
+        columns_out=len(request.delivered),
+        rows=_file_rows(request, findings),
+        missing=_missing(request, findings.prepared),
+        tables=tuple(_tables(request, findings, circumstances.tables_sha256)),
+    )
+
+
+def _population(request: ReleaseRequest, prepared: Prepared, circumstances: DecisionContext) -> PopulationFact:
+    total, lacks = prepared.data.total, request.population.lacks
+    size = request.population.people(total)
+    shares = misfits(prepared.data, prepared.population, prepared.hierarchies)
+    return PopulationFact(
+        source=request.population.source,
+        sha256=circumstances.population_sha256,
+        people=prepared.people,
+        distinct_tuples=len(prepared.population),
+        sampling_fraction=total / (size or prepared.people),
+        basis=request.population.basis,
+        lacks=lacks,
+        size=size,
+        misfits=tuple(MisfitFact(column=name, share=share) for name, share in shares.items() if name not in lacks),
+        enrolled=circumstances.enrolments.get("population"),
+    )
 
 
 def _file_rows(request: ReleaseRequest, findings: Findings) -> FileRowsFact | None:
