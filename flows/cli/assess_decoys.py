@@ -1,7 +1,7 @@
 """Computation and output of ``releasegate assess decoys``: room, recipients, costs, and detectability."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from flows.actions.randomness import generator_of_its_own
@@ -12,7 +12,7 @@ from reports.sections.decoys import collusion, detectability
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.decoy_facts import DecoyFact, DetectabilityFact
-from tasks.decoys.planning import copies_to_mark
+from tasks.decoys.planning import CopyToMark, copies_to_mark
 from tasks.decoys.prospect import (
     QUANTILES,
     SAMPLES,
@@ -62,73 +62,109 @@ def assess_decoys(
         )
     terms_assumed = not any(recipient.decoys for recipient in source.request.recipients)
     candidates, without_copy = _candidates(source, _ASSUMED if terms_assumed else None)
-    request = candidates[0].request
-    chosen = [name for name in chosen if name not in without_copy]
     copies = copies_to_mark(candidates)
     with_terms = [one for one in copies if one.classes]
-    crowded = list(crowding([one for one in copies if one.recipient in chosen]))
-    each = with_terms[0].classes
-    room = room_table(candidates[0], with_terms[0].band)
-    sampled = sampled_rooms(candidates[0], with_terms[0].band, generator_of_its_own("samples"), samples)
-    paid = ratio_costs(candidates, generator_of_its_own)
+    wanted = [name for name in chosen if name not in without_copy]
     refused, facts = "", dict[str, DecoyFact]()
     try:
         facts = plant(candidates, _NO_RELEASE, None, generator_of_its_own).facts
     except (ParameterError, StageFailed) as error:
         refused = error.in_one_line()
-    able: dict[str, Supported | str] = {}
-    for one in with_terms:
-        try:
-            able[one.recipient] = supported(candidates, one, generator_of_its_own("offer"))
-        except ParameterError as error:
-            able[one.recipient] = error.in_one_line()
-    shown = [one for one in with_terms if one.recipient in chosen]
-    document = {
-        "note": NOTE,
-        "terms_assumed": terms_assumed,
-        "refused": refused,
-        "without_copy": without_copy,
-        "room": [{**asdict(row), "recipients": row.in_band // each} for row in room],
-        "samples": [asdict(row) for row in sampled],
-        "crowding": [asdict(one) for one in crowded],
-        "costs": [asdict(cost) for cost in paid],
-        "recipients": {
-            one.recipient: {
-                "supported": asdict(found) if isinstance(found := able[one.recipient], Supported) else None,
-                "decoys": facts[one.recipient].model_dump(mode="json", exclude={"commitment_sha256", "statistics"})
-                if one.recipient in facts
-                else None,
-            }
-            for one in shown
-        },
-    }
-    alike = [
-        [one.recipient for one in shown if one.offer == offer] for offer in dict.fromkeys(one.offer for one in shown)
-    ]
-    notes = [NOTE.capitalize() + "."]
-    if request.continues:
-        notes.append("The request continues a release, whose decoys stay; these figures are for a first version.")
-    if terms_assumed:
-        notes.append(f"No recipient is to have decoys; {_ASSUMED.classes} decoy classes each are assumed.")
-    first = facts.get(alike[0][0]) if alike else None
-    classes = {one.recipient: one.classes for one in shown}
-    none = [name for name in chosen if name not in classes]
-    blocks = [
-        *_room_table(room, each, request),
-        *_sample_table(sampled, samples),
-        *_factor_table(room),
-        *_size_table(room),
-        *_crowding_table(crowded),
-        *_cost_table(paid, len(with_terms)),
-        *(_supported(", ".join(names), classes[names[0]], able[names[0]], request) for names in alike),
-        *(_line(f"{name} has no copy: {why}") for name, why in without_copy.items()),
-        *([_line(f"Decoys cannot be had on these terms: {refused}")] if refused else []),
-        *(findings(collusion(first)) if first else []),
-        *(block for names in alike if names[0] in facts for block in _detection(names, facts[names[0]].detectability)),
-        *([_line(f"{', '.join(none)}: no decoys are required.")] if none else []),
-        _line(" ".join(notes)),
-    ]
-    return document, blocks
+    found = _DecoyAssessment(
+        request=candidates[0].request,
+        terms_assumed=terms_assumed,
+        without_copy=without_copy,
+        without_decoys=tuple(name for name in wanted if name not in {one.recipient for one in with_terms}),
+        copies=with_terms,
+        shown=[one for one in with_terms if one.recipient in wanted],
+        crowded=list(crowding([one for one in copies if one.recipient in wanted])),
+        room=room_table(candidates[0], with_terms[0].band),
+        sampled=sampled_rooms(candidates[0], with_terms[0].band, generator_of_its_own("samples"), samples),
+        paid=ratio_costs(candidates, generator_of_its_own),
+        refused=refused,
+        facts=facts,
+        able={one.recipient: _able(candidates, one) for one in with_terms},
+    )
+    return found.document(), found.blocks(samples)
+
+
+def _able(candidates: Sequence[Candidate], copy: CopyToMark) -> Supported | str:
+    try:
+        return supported(candidates, copy, generator_of_its_own("offer"))
+    except ParameterError as error:
+        return error.in_one_line()
+
+
+@dataclass(frozen=True)
+class _DecoyAssessment:
+    request: ReleaseRequest
+    terms_assumed: bool
+    without_copy: Mapping[str, str]
+    without_decoys: tuple[str, ...]
+    """Chosen recipients who are to have no decoys."""
+    copies: Sequence[CopyToMark]
+    shown: Sequence[CopyToMark]
+    """Those of the chosen recipients."""
+    crowded: Sequence[Crowding]
+    room: Sequence[Room]
+    sampled: Sequence[SampledRoom]
+    paid: Sequence[RatioCost]
+    refused: str
+    facts: Mapping[str, DecoyFact]
+    able: Mapping[str, Supported | str]
+
+    def document(self) -> dict[str, Any]:
+        """The figures for ``--json``."""
+        return {
+            "note": NOTE,
+            "terms_assumed": self.terms_assumed,
+            "refused": self.refused,
+            "without_copy": self.without_copy,
+            "room": [{**asdict(row), "recipients": row.in_band // self.copies[0].classes} for row in self.room],
+            "samples": [asdict(row) for row in self.sampled],
+            "crowding": [asdict(one) for one in self.crowded],
+            "costs": [asdict(cost) for cost in self.paid],
+            "recipients": {
+                one.recipient: {
+                    "supported": asdict(able) if isinstance(able := self.able[one.recipient], Supported) else None,
+                    "decoys": fact.model_dump(mode="json", exclude={"commitment_sha256", "statistics"})
+                    if (fact := self.facts.get(one.recipient))
+                    else None,
+                }
+                for one in self.shown
+            },
+        }
+
+    def blocks(self, samples: int) -> list[Block]:
+        """The figures for the terminal, and notes on them."""
+        each = self.copies[0].classes
+        alike = [
+            [one.recipient for one in self.shown if one.offer == offer]
+            for offer in dict.fromkeys(one.offer for one in self.shown)
+        ]
+        first = self.facts.get(alike[0][0]) if alike else None
+        classes = {one.recipient: one.classes for one in self.shown}
+        with_facts = [(names, self.facts[names[0]]) for names in alike if names[0] in self.facts]
+        notes = [NOTE.capitalize() + "."]
+        if self.request.continues:
+            notes.append("The request continues a release, whose decoys stay; these figures are for a first version.")
+        if self.terms_assumed:
+            notes.append(f"No recipient is to have decoys; {_ASSUMED.classes} decoy classes each are assumed.")
+        return [
+            *_room_table(self.room, each, self.request),
+            *_sample_table(self.sampled, samples),
+            *_factor_table(self.room),
+            *_size_table(self.room),
+            *_crowding_table(self.crowded),
+            *_cost_table(self.paid, len(self.copies)),
+            *(_supported(", ".join(one), classes[one[0]], self.able[one[0]], self.request) for one in alike),
+            *(_line(f"{name} has no copy: {why}") for name, why in self.without_copy.items()),
+            *([_line(f"Decoys cannot be had on these terms: {self.refused}")] if self.refused else []),
+            *(findings(collusion(first)) if first else []),
+            *(block for names, fact in with_facts for block in _detection(names, fact.detectability)),
+            *([_line(f"{', '.join(self.without_decoys)}: no decoys are required.")] if self.without_decoys else []),
+            _line(" ".join(notes)),
+        ]
 
 
 def _line(sentence: str) -> Paragraph:
