@@ -10,11 +10,11 @@ from tasks.core.errors import ParameterError
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
-from tasks.microdata.repeated_people import repeated_people
 from tasks.microdata.tables import own_rows
 from tasks.redaction.columns import redacted
 from tasks.request.model import DIVISIONS, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
 from tasks.request.unused import unused_terms
+from tasks.validation.repeated_people import repeated_people
 
 
 def check_notes(request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared) -> Iterator[str]:
@@ -69,8 +69,13 @@ def _text_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:
 
 def _people_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:
     for one in repeated_people(frame, request):
+        named = " with ".join(one.columns)
         yield (
-            f"can a person have several rows? {one.column} has {one.values:,} values in {one.records:,} records, and "
+            f"people have several rows, by {named}: {one.values:,} values in {one.records:,} records, and records with "
+            "the same value agree in the quasi-identifiers; name the person of each row under dataset.person, by a "
+            "column added to the file where none does"
+            if one.is_certain
+            else f"can a person have several rows? {named} has {one.values:,} values in {one.records:,} records, and "
             "records with the same value have the same quasi-identifiers: if so, name it under dataset.person, or "
             "groups of rows count as groups of people"
         )

@@ -104,7 +104,7 @@ class _DecoyAssessment:
     """Chosen recipients who are to have no decoys."""
     copies: Sequence[CopyToMark]
     shown: Sequence[CopyToMark]
-    """Those of the chosen recipients."""
+    """Copies of the chosen recipients."""
     crowded: Sequence[Crowding]
     room: Sequence[Room]
     sampled: Sequence[SampledRoom]

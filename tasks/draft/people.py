@@ -8,9 +8,9 @@ import numpy as np
 from tasks.draft.roles import Suggestion, Theme
 from tasks.generalization.kanonymity.classes import fold
 from tasks.microdata.persons import Persons
-from tasks.microdata.repeated_people import AGREEING, BY_CHANCE, agreeing
 from tasks.request.model import PatternName, Role, ValueType
 from tasks.validation.forms import rows_again
+from tasks.validation.repeated_people import AGREEING, BY_CHANCE, agreeing
 from tasks.validation.values import EncodedColumn
 
 PERSON = "it seems to name the person of each row: it repeats as names and numbers of people do"
@@ -74,7 +74,7 @@ def _agreeing(suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedCo
     asked = [one for one in asked if 1 < one.distinct < one.records and not one.missing]
     most = np.bincount(tuples, minlength=len(members)).max(initial=0)
     for column in sorted(asked, key=lambda one: -one.distinct):
-        again = agreeing(columns[column.name].codes, tuples)
+        _, again = agreeing(columns[column.name].codes, tuples)
         if most <= BY_CHANCE * column.records and again.mean() >= AGREEING:
             return column.name
     return None

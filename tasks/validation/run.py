@@ -23,8 +23,8 @@ from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.guard import place_of
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
-from tasks.microdata.repeated_people import repeated_people
 from tasks.request.model import ReleaseRequest
+from tasks.validation.repeated_people import repeated_people
 from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
 from tasks.validation.tables import ColumnTables, FileTables
 from tasks.validation.values import matches
@@ -146,8 +146,11 @@ def _outcome(frame: pd.DataFrame, request: ReleaseRequest, judged: Judged) -> Va
     )
     facts = {"checks": checked, "skipped": plan.skipped, "observed": observed}
     observed += tuple(
-        ObservedCount(id=f"repeated person/{one.column}", description=REPEATED, column=one.column, records=one.again)
+        ObservedCount(
+            id=f"repeated person/{one.columns[0]}", description=REPEATED, column=one.columns[0], records=one.again
+        )
         for one in repeated_people(frame, request)
+        if not one.is_certain or request.dataset.person is not None
     )
     evidence = digest({name: [fact.model_dump(mode="json") for fact in found] for name, found in facts.items()})
     fact = ValidationFact(

@@ -190,6 +190,16 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
         of_people=people,
     )
 
+    if not people:
+        yield Check(
+            "same person",
+            "no person in several rows; else name each row's person in dataset.person",
+            "",
+            "same person",
+            _BETWEEN,
+            _NONE,
+        )
+
 
 def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
     """Checks that the request declares of a column, whether it is released or not."""

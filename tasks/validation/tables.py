@@ -17,6 +17,7 @@ records    ``code``          number of the distinct value; NaN where missing
            ``named``         1 where the cell has a direct identifier of its record, or a word of anybody's
            ``dated``         1 where the column holds dates, also in digits or split, or day numbers
            ``located``       1 where the column holds coordinates or postcodes
+           ``same person``   1 where a record seems to be a further row of its person (``repeated_people``)
            ``again``         1 where the cell repeats an identifier that seems to name people in several rows
            ``timed``         1 where what follows the day of a date is not what follows most
            ``before birth``  1 where the date lies before the date of birth of its row
@@ -47,6 +48,7 @@ from tasks.validation.forms import are_postcodes, days_in_digits, rows_again
 from tasks.validation.names import names
 from tasks.validation.readings import arrow, flags, found, readable
 from tasks.validation.repeated import FEW, FEW_PEOPLE, IdentifierWords, identifier_words, repeated
+from tasks.validation.repeated_people import repeated_people
 from tasks.validation.suite import CheckedTable
 from tasks.validation.values import EncodedColumn, encode, read_ages, read_days, read_numbers
 from tasks.validation.verified import verified
@@ -101,6 +103,15 @@ class FileTables:
     def persons(self) -> Persons | None:
         """Person of each row; None where each row is a person."""
         return persons_of(self.frame, self.request)
+
+    @cached_property
+    def repeated(self) -> npt.NDArray[np.bool_]:
+        """Records that are certainly further rows of their person."""
+        rows = np.zeros(len(self.frame), dtype=np.bool_)
+        for one in repeated_people(self.frame, self.request):
+            if one.is_certain:
+                rows |= one.rows
+        return rows
 
     @property
     def people(self) -> int:
@@ -179,6 +190,7 @@ class ColumnTables:
             "differs": lambda: self._differs,
             "copied": lambda: pd.Series(copied(self._cells, self.file.identifiers)),
             "named": lambda: pd.Series(named(self._cells, self.file.sought_names) | self._repeated),
+            "same person": lambda: _flagged(self.file.repeated),
             "again": lambda: _flagged(rows_again(self.encoded)),
             "dated": lambda: _flagged(self._all(days_in_digits) | columns.dated(self.column)),
             "located": lambda: _flagged(self._all(are_postcodes) | columns.located(self.column)),

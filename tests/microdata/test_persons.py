@@ -14,7 +14,7 @@ from tasks.microdata.persons import Persons, differing_rows, persons_of, records
 from tasks.microdata.prepared import load, prepare, save
 from tasks.microdata.presence import Naming
 from tasks.microdata.read import read_microdata
-from tasks.microdata.repeated_people import repeated_people
+from tasks.validation.repeated_people import repeated_people
 from tests.support.longitudinal_world import make_visits, visit_rows
 from tests.support.tiny import Change, changed, tiny_request
 
@@ -126,7 +126,7 @@ class TestRepeatedPeople:
             names = changed("attributes", "person", to={"role": "direct identifier"})
             loaded = tiny_request(tmp_path, names, *changes, data=data, population=POPULATION)
             frame = read_microdata(tmp_path / "data.csv", loaded.request)
-            return [(one.column, one.values, one.records) for one in repeated_people(frame, loaded.request)]
+            return [(*one.columns, one.values, one.records) for one in repeated_people(frame, loaded.request)]
 
         return found
 
@@ -147,7 +147,7 @@ class TestRepeatedPeople:
     def test_nothing_where_the_person_is_declared(self, tmp_path: Path) -> None:
         loaded = tiny_request(tmp_path, visits, data=ROWS)
         frame = read_microdata(tmp_path / "data.csv", loaded.request)
-        assert [(one.column, one.values, one.records) for one in repeated_people(frame, loaded.request)] == []
+        assert [(*one.columns, one.values, one.records) for one in repeated_people(frame, loaded.request)] == []
 
 
 HEAD = "id,person,zip,age,sex,diagnosis\n"

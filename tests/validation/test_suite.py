@@ -17,7 +17,7 @@ def test_every_declaration_becomes_a_check(request_of):
     patterns = {pattern.value for pattern in PatternName} | {"identifier copy", "identifier in text", "age"}
     numbers = {"phone", "ssn", "full date", "coordinates", "identifier copy", "identifier in text", "age"}
     assert {column: set(by_column(plan, column)) for column in ("", *request_of().attributes)} == {
-        "": {"release columns", "population coverage"},
+        "": {"release columns", "population coverage", "same person"},
         "record_id": {"unique", "present"},
         "name": {"one row a person"},
         "zip": {"text length", *quasi},

@@ -1,0 +1,181 @@
+"""Whether the records of a file look like several rows of the same people, though the request does not say so."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.microdata.persons import persons_of, records_of
+from tasks.request.model import ReleaseRequest, Role, ValueType
+from tasks.validation.values import matches, read_days
+
+AGREEING = 0.9
+"""Share of the repeated records that have the quasi-identifiers of the first with the same identifier."""
+BY_CHANCE = 0.5
+"""Share of the records with the most frequent quasi-identifiers from which that says nothing."""
+_WITHHELD = (Role.WITHHELD, Role.UNREVIEWED, Role.PSEUDONYM)
+_MANY = 0.05
+"""Share of the records that repeat a person from which groups of records are no groups of people."""
+_LIFETIMES = pd.Timedelta(days=3653)
+"""Least span of dates of birth; that of visits or of the days of a survey is shorter in most files."""
+_FOLLOWS = 0.95
+"""Share of the records whose value is the most frequent one beside another column's, from which it follows from it."""
+_WITH_DATES = 0.8
+"""Rank correlation with dates from which a number is an age or a year."""
+_NAMES = r"^\pL+(?:['’-]\pL+)*\z"
+"""Single words, as forenames and surnames are."""
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RepeatedPeople:
+    """Columns whose values seem to name people with several records."""
+
+    columns: tuple[str, ...]
+    values: int
+    records: int
+    """Records with a value in all of them."""
+    rows: NDArray[np.bool_]
+    """Whether each record is a further one of its person."""
+    is_certain: bool
+    """Whether so many records are, and alike in so much, that groups of records are no groups of people."""
+
+    @property
+    def again(self) -> int:
+        """Records beyond the first of each value."""
+        return self.records - self.values
+
+
+def repeated_people(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[RepeatedPeople]:
+    """Columns whose values repeat, if the records that share one share their quasi-identifiers too.
+
+    Those of a ward or a physician do not. Direct identifiers are asked; where the request names no person of rows, also
+    withheld columns, forenames with surnames, and dates of birth, with the quasi-identifiers that do not follow from
+    them. `frame` is the microdata; where the request names the persons of rows, its records are these. Nothing is found
+    where most records have the same quasi-identifiers anyway.
+
+    A finding is certain where a twentieth of the records repeat somebody and at least two quasi-identifiers agree of
+    which neither follows from the other, so that they do not merely follow from the column, as a region does from a
+    town. Beside dates of decades one that does not follow from the date is enough.
+    """
+    records = records_of(frame, persons_of(frame, request))
+    quasi = {name: pd.factorize(records[name])[0] for name in request.quasi_identifiers}
+    tuples = _joint(list(quasi.values()))
+    if np.bincount(tuples).max() > BY_CHANCE * len(records):
+        return
+    names: list[tuple[str, Codes]] = []
+    for name in request.with_role(Role.DIRECT):
+        codes, values = pd.factorize(records[name])
+        yield from _found(records, (name,), codes, tuples, quasi, least=2)
+        if request.dataset.person is None and len(values) and matches(pd.Series(values), _NAMES).mean() >= AGREEING:
+            names.append((name, codes))
+    if request.dataset.person is not None:
+        return
+    for (one, some), (other, more) in combinations(names, 2):
+        both = np.where((some < 0) | (more < 0), -1, _joint([some, more]))
+        yield from _found(records, (one, other), both, tuples, quasi, least=2, certain_only=True)
+    for name, attribute in request.attributes.items():
+        if (
+            attribute.role in (Role.WITHHELD, Role.UNREVIEWED, Role.PSEUDONYM)
+            and attribute.type is not ValueType.NUMBER
+        ):
+            codes = pd.factorize(records[name])[0]
+            yield from _found(records, (name,), codes, tuples, quasi, least=2, certain_only=True)
+    for name in request.quasi_identifiers:
+        if request.attributes[name].type is ValueType.DATE:
+            yield from _by_dates(records, request, name, quasi)
+
+
+def _by_dates(
+    records: pd.DataFrame, request: ReleaseRequest, name: str, quasi: Mapping[str, Codes]
+) -> Iterator[RepeatedPeople]:
+    codes, values = pd.factorize(records[name])
+    days = read_days(pd.Series(values))
+    if days.isna().any() or len(days) < 2 or days.max() - days.min() < _LIFETIMES:
+        return
+    others = {
+        other: column
+        for other, column in quasi.items()
+        if request.attributes[other].type is not ValueType.DATE and not _follows_dates(records[other], codes, days)
+    }
+    if others:
+        yield from _found(records, (name,), codes, _joint(list(others.values())), others, least=1, certain_only=True)
+
+
+def _found(
+    records: pd.DataFrame,
+    columns: tuple[str, ...],
+    codes: Codes,
+    tuples: Codes,
+    quasi: Mapping[str, Codes],
+    *,
+    least: int,
+    certain_only: bool = False,
+) -> Iterator[RepeatedPeople]:
+    stated = np.flatnonzero(codes >= 0)
+    values = len(np.unique(codes[stated]))
+    if not 1 < values < len(stated):
+        return
+    places, same = agreeing(codes[stated], tuples[stated])
+    if same.mean() < AGREEING:
+        return
+    many = len(places) >= _MANY * len(records)
+    is_certain = many and len(_independent(quasi)) >= least
+    if is_certain or not certain_only:
+        rows = np.zeros(len(records), dtype=np.bool_)
+        rows[stated[places[same]]] = True
+        yield RepeatedPeople(columns, values, len(stated), rows, is_certain)
+
+
+def agreeing(codes: NDArray[np.integer], tuples: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Places of the records but the first of each identifier, and whether each has the tuple of that first."""
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    later = np.setdiff1d(np.arange(len(codes)), first, assume_unique=True)
+    same: NDArray[np.bool_] = tuples[later] == tuples[first[place.ravel()[later]]]
+    return later, same
+
+
+def _independent(quasi: Mapping[str, Codes]) -> list[str]:
+    """Quasi-identifiers in which people differ, coarse ones first, of which none follows from another one."""
+    kept: list[str] = []
+    varied = {name: codes for name, codes in quasi.items() if np.bincount(codes + 1).max() <= _FOLLOWS * len(codes)}
+    for name in sorted(varied, key=lambda one: len(np.unique(varied[one]))):
+        ours = varied[name]
+        if not any(_follows(ours, varied[other]) or _follows(varied[other], ours) for other in kept):
+            kept.append(name)
+    return kept
+
+
+def _follows(codes: Codes, other: Codes) -> bool:
+    """Whether a column follows from another one."""
+    pairs = pd.DataFrame({"other": other, "codes": codes}).value_counts(sort=False)
+    return bool(pairs.groupby(level="other").max().sum() >= _FOLLOWS * len(codes))
+
+
+def _follows_dates(cells: pd.Series, codes: Codes, days: pd.Series) -> bool:
+    """Whether a column is an age, a year or a period of some dates: numbers in their order, or values of some years.
+
+    By the first record of each date, so that repeated people do not count again.
+    """
+    stated, first = np.unique(codes, return_index=True)
+    first = first[stated >= 0]
+    day = days.to_numpy().astype("datetime64[D]").astype(np.float64)[codes[first]]
+    values = cells.iloc[first]
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isfinite(numbers).all() and len(np.unique(numbers)) > 2:  # two numbers are a code, as of a sex
+        return bool(abs(pd.Series(numbers).corr(pd.Series(day), method="spearman")) >= _WITH_DATES)
+    groups = pd.Series(day).groupby(pd.factorize(values)[0])
+    free = len(first) - groups.ngroups
+    if free <= 0:
+        return False
+    within = float(((day - groups.transform("mean")) ** 2).sum()) / free
+    return within < (1 - _WITH_DATES) * float(np.var(day, ddof=1))
+
+
+def _joint(columns: Sequence[Codes]) -> Codes:
+    numbers = pd.DataFrame(dict(enumerate(columns))).groupby(list(range(len(columns))), sort=False).ngroup()
+    return np.asarray(numbers, dtype=np.int64)
