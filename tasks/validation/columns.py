@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tasks.request.model import ReleaseRequest, SafeHarborRule, ValueType
-from tasks.validation.values import encode, read_days, read_numbers
+from tasks.validation.values import encode, matches, read_days, read_numbers
 
 OLDEST_AGE = 89
 """Ages above it may not be released as they are: 45 CFR 164.514(b)(2)(i)(C)."""
@@ -60,6 +60,8 @@ _COORDINATE = _words(
     "coordinate coordinates gps x y"
 )
 _GRID = _words("easting northing utm")
+_POSTCODE = _words("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr")
+_POSTCODES = r"^[0-9]{4,7}(?:-[0-9]{3,4})?\z"
 _FIRST_DAY, _LAST_DAY = 7306, 51501
 _FIRST_SECOND, _LAST_SECOND = 315_532_800, 2_208_988_800
 _READABLE = 0.99
@@ -104,8 +106,12 @@ class FileColumns:
         return ~np.isnan(cells) & (len(present) > 0 and _are_days(present, frozenset(name_words(column))))
 
     def located(self, column: str) -> Flags:
-        """Records whose cell is a coordinate."""
+        """Records whose cell is a coordinate, or a postcode of digits in a column that is named so."""
         cells, words = self._numbers[column], frozenset(name_words(column))
+        if words & _POSTCODE:
+            encoded = encode(self.frame[column])
+            if len(encoded.values) and matches(encoded.values, _POSTCODES).mean() >= _AGREEING:
+                return encoded.codes >= 0
         present = np.abs(cells[~np.isnan(cells)])
         none: Flags = np.zeros(len(cells), dtype=np.bool_)
         if not len(present) or words.isdisjoint(_COORDINATE | _GRID):

@@ -106,6 +106,16 @@ def test_coordinates_are_found_by_name_and_form():
     assert found("number", lat=[f"{value:.1f}" for value in CHANCE.uniform(30, 40, ROWS)]) == {}
 
 
+def test_postcodes_of_digits_are_found_by_name():
+    """Three digits are an area of Safe Harbor; another name says nothing of a place."""
+    codes = [f"37{one:03d}" for one in CHANCE.integers(0, 30, ROWS)]
+    assert found("integer", zip=codes) == {("coordinates", "zip"): ROWS}
+    assert found("text", PLZ=codes) == {("coordinates", "PLZ"): ROWS}
+    assert found("text", postcode=[f"{code}-1234" for code in codes]) == {("coordinates", "postcode"): ROWS}
+    assert found("text", zip=[code[2:] for code in codes]) == {}
+    assert found("integer", invoice=codes) == {}
+
+
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
