@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 import pandas as pd
 
 from reports.model.numbers import percent
+from tasks.assessments.linkage.holdings import known_numbers
 from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import ParameterError
 from tasks.masking.masked_columns import NOTHING_MASKED
@@ -24,7 +25,7 @@ def check_notes(request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared
     yield from _text_notes(frame, request)
     yield from unused_terms(request)
     yield from absent_values(frame, request)
-    yield from _numeral_notes(prepared)
+    yield from _numeral_notes(request, prepared)
     yield from _missing_notes(frame, request)
     yield from _population_notes(request, prepared)
     yield from _misfit_notes(prepared, request.population.lacks)
@@ -81,10 +82,10 @@ def _people_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]
         )
 
 
-def _numeral_notes(prepared: Prepared) -> Iterator[str]:
-    if prepared.numerals:
+def _numeral_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    if attacked := [name for name in known_numbers(request, prepared) if name in prepared.numerals]:
         yield (
-            f"columns of text that hold numbers are attacked as numbers: {', '.join(prepared.numerals)}; state their "
+            f"columns of text that hold numbers are attacked as numbers: {', '.join(attacked)}; state their "
             "type, or known_probability: 0 if nobody can know them"
         )
 

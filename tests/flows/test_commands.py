@@ -81,6 +81,13 @@ def test_check_ends_with_the_next_command(
         assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
 
 
+def test_text_that_holds_numbers_is_named_where_it_is_attacked(world: World, releasegate: Any) -> None:
+    for known, named in ((None, True), (0, False)):
+        world.ask(attributes={"visits": {"type": "text", "known_probability": known}})
+        notes = releasegate("check", world.request, "--json").document["notes"]
+        assert any("attacked as numbers: visits;" in one for one in notes) is named
+
+
 def test_assess_compares_methods(world: World, releasegate: Any) -> None:
     outcomes = releasegate("assess", "game", world.request, "--json").document["recipients"]["university"]
     chosen = [outcome["method"] for outcome in outcomes if outcome["chosen"]]
