@@ -1,6 +1,7 @@
 """Notes of a check: terms without effect, and what the data or the population imply that an author may not expect."""
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import date
 
 import pandas as pd
 
@@ -8,6 +9,7 @@ from reports.model.numbers import percent
 from tasks.assessments.linkage.holdings import known_numbers
 from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import ParameterError
+from tasks.decision.gates import agreement_gate
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
@@ -45,6 +47,15 @@ def account_notes(without: Sequence[str]) -> Iterator[str]:
         yield (
             f"reviewers without an account of the page: {', '.join(without)}; until they have one (releasegate account "
             "add), they vote with releasegate review"
+        )
+
+
+def agreement_notes(request: ReleaseRequest, today: date) -> Iterator[str]:
+    """Note on agreements that are not in force on a day."""
+    if expired := [one.id for one in request.recipients if not agreement_gate(one.agreement, today).passed]:
+        yield (
+            f"the gate would block, because the agreement has expired: {', '.join(expired)}; renew it, and state its "
+            "new last day in agreement.expires"
         )
 
 

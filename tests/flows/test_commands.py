@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.silence import CANARY
-from tests.support.world import COLUMNS, World, drawn_rows
+from tests.support.world import COLUMNS, World, drawn_rows, recipient
 
 COMMANDS = ("init", "check", "assess", "release", "explain", "verify")
 
@@ -79,6 +79,14 @@ def test_check_ends_with_the_next_command(
     for workspace, rest in ((tmp_path / "workspace", ""), (Path("a new"), " --workspace 'a new' --enrol")):
         shown = releasegate("check", world.request, "--root", "..", "--workspace", workspace).out
         assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
+
+
+def test_check_names_recipients_whose_agreement_has_expired(world: World, releasegate: Any) -> None:
+    for expires, expired in (("2025-12-31", True), ("9999-12-31", False)):
+        world.ask(recipients=[recipient("university", expires="9999-12-31"), recipient("lab", expires=expires)])
+        told = releasegate("check", world.request, "--json")
+        assert told.code == 0
+        assert any("the agreement has expired: lab;" in one for one in told.document["notes"]) is expired
 
 
 def test_text_that_holds_numbers_is_named_where_it_is_attacked(world: World, releasegate: Any) -> None:
