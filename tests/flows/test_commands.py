@@ -81,6 +81,17 @@ def test_check_ends_with_the_next_command(
         assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
 
 
+def test_a_blocked_release_is_explained_in_its_workspace(
+    world: World, engine: Any, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    world.ask(recipients=[recipient("university", expires="2025-12-31")])
+    name = world.run(engine).release_id[:12]
+    for folder, rest in ((tmp_path, ""), (tmp_path.parent, f" --workspace {tmp_path.name}/workspace")):
+        monkeypatch.chdir(folder)
+        told = releasegate("release", world.request, "--workspace", world.workspace.root)
+        assert f"releasegate explain {name} --recipient university{rest}\n" in told.out
+
+
 def test_check_names_recipients_whose_agreement_has_expired(world: World, releasegate: Any) -> None:
     for expires, expired in (("2025-12-31", True), ("9999-12-31", False)):
         world.ask(recipients=[recipient("university", expires="9999-12-31"), recipient("lab", expires=expires)])
