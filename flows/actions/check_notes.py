@@ -1,12 +1,15 @@
 """Notes of a check: terms without effect, and what the data or the population imply that an author may not expect."""
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import date
 
 import pandas as pd
 
 from reports.model.numbers import percent
+from tasks.assessments.linkage.holdings import known_numbers
 from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import ParameterError
+from tasks.decision.gates import agreement_gate
 from tasks.draft.roles import HINTS, Theme
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.coded import Prepared, absent_values
@@ -27,7 +30,7 @@ def check_notes(request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared
     yield from _text_notes(frame, request)
     yield from unused_terms(request)
     yield from absent_values(frame, request)
-    yield from _numeral_notes(prepared)
+    yield from _numeral_notes(request, prepared)
     yield from _missing_notes(frame, request)
     yield from _population_notes(request, prepared)
     yield from _misfit_notes(prepared, request.population.lacks)
@@ -47,6 +50,15 @@ def account_notes(without: Sequence[str]) -> Iterator[str]:
         yield (
             f"reviewers without an account of the page: {', '.join(without)}; until they have one (releasegate account "
             "add), they vote with releasegate review"
+        )
+
+
+def agreement_notes(request: ReleaseRequest, today: date) -> Iterator[str]:
+    """Note on agreements that are not in force on a day."""
+    if expired := [one.id for one in request.recipients if not agreement_gate(one.agreement, today).passed]:
+        yield (
+            f"the gate would block, because the agreement has expired: {', '.join(expired)}; renew it, and state its "
+            "new last day in agreement.expires"
         )
 
 
@@ -99,10 +111,10 @@ def _people_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]
         )
 
 
-def _numeral_notes(prepared: Prepared) -> Iterator[str]:
-    if prepared.numerals:
+def _numeral_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    if attacked := [name for name in known_numbers(request, prepared) if name in prepared.numerals]:
         yield (
-            f"columns of text that hold numbers are attacked as numbers: {', '.join(prepared.numerals)}; state their "
+            f"columns of text that hold numbers are attacked as numbers: {', '.join(attacked)}; state their "
             "type, or known_probability: 0 if nobody can know them"
         )
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.actions.check_notes import account_notes, check_notes
+from flows.actions.check_notes import account_notes, agreement_notes, check_notes
 from flows.actions.randomness import generator_of_its_own
 from flows.library.policies import PolicyShelf
+from flows.workspace.actor import utc_now
 from flows.workspace.folders import Workspace
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
@@ -16,6 +17,7 @@ from tasks.assessments.identity.preconditions import check_risk_setting
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
+from tasks.decision.verdict import utc_day
 from tasks.generalization.setting import check_setting
 from tasks.masking.facts import MaskingFact
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
@@ -73,7 +75,11 @@ def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame, workspace: Path | 
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
             columns = column_places(loaded.request, prepared, masked)
         without = () if workspace is None else _without_account(workspace, loaded.request.policy.review.reviewers)
-        notes = (*account_notes(without), *check_notes(loaded.request, frame, prepared))
+        notes = (
+            *account_notes(without),
+            *agreement_notes(loaded.request, utc_day(utc_now())),
+            *check_notes(loaded.request, frame, prepared),
+        )
         return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes, without)
 
 

@@ -69,8 +69,8 @@ class Overview:
     """One recipient's release as reviewers see it; shows no vote before all are in."""
 
     case: ReleaseCase
-    earlier: tuple[Entry, ...]
-    """Releases of earlier files to the same recipient: two that differ disclose more than each by itself."""
+    others: tuple[Entry, ...]
+    """Other releases to the same recipient, earlier and later: two that differ disclose more than each by itself."""
 
 
 def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Voted:
@@ -128,12 +128,12 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
 
 
 def overview(reference: str, workspace: Workspace, *, clock: Clock = utc_now) -> tuple[Overview, ...]:
-    """A release as reviewers see it: its standing, who has voted, and earlier releases to its recipients."""
+    """A release as reviewers see it: its standing, who has voted, and other releases to its recipients."""
     with ReleaseAction(reference, workspace, clock=clock).opened("review") as release:
-        return tuple(Overview(case, _earlier(release, case)) for case in release.cases.values())
+        return tuple(Overview(case, _others(release, case)) for case in release.cases.values())
 
 
-def _earlier(release: OpenRelease, case: ReleaseCase) -> tuple[Entry, ...]:
+def _others(release: OpenRelease, case: ReleaseCase) -> tuple[Entry, ...]:
     entries = release.ledger.entries(recipient=case.recipient, event=Event.RELEASED)
     return tuple({one.release_id: one for one in entries if one.release_id != release.release_id}.values())
 

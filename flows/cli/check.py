@@ -1,7 +1,6 @@
 """``releasegate check``: validate request and data, release nothing."""
 
 import os
-import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -11,13 +10,14 @@ from typing import Annotated
 
 import typer
 
+from flows.actions.arguments import as_arguments
 from flows.actions.check_blocks import check_blocks
 from flows.actions.check_notes import unreviewed
 from flows.actions.checking import checked_request
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, answer, as_json, console
-from flows.workspace.folders import Workspace, nearest_workspace
+from flows.workspace.folders import Workspace, workspace_option
 from reports.model.document import Block
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.microdata.level_sizes import prepared_levels
@@ -91,13 +91,10 @@ def check(
 
 def _release(request: Path, roots: Sequence[Path], workspace: Path) -> str:
     """The command that releases what was checked."""
-    found = nearest_workspace(Path.cwd()) or DEFAULT_WORKSPACE
-    named = [] if workspace == found else ["--workspace", str(workspace)]
     # One in a database is begun too, where --enrol changes nothing.
     begun = os.path.isfile(Workspace(workspace.resolve()).ledger)
-    first = [] if begun else ["--enrol"]
-    given = [part for one in roots for part in ("--root", str(one))]
-    return shlex.join(["releasegate", "release", str(request), *given, *named, *first])
+    first = "" if begun else " --enrol"
+    return f"releasegate release {as_arguments(request, roots)}{workspace_option(workspace)}{first}"
 
 
 def explained_defaults(defaults: Iterable[Unsaid]) -> Iterator[Block]:

@@ -8,6 +8,7 @@ from flows.cli.output import ExitCode, answer
 from flows.cli.release_json import exit_code, gate_documents
 from flows.gate.dry_run import dry_run
 from flows.gate.outcome_blocks import decision_lines
+from flows.workspace.folders import workspace_option
 from reports.explanation.answer import STYLES, WOULD_BE
 from reports.model.blocks import outcome
 from reports.model.document import Block
@@ -33,17 +34,17 @@ def shown_dry_run(request: Path, workspace: Path, roots: Sequence[Path]) -> Exit
         ],
     }
     code = exit_code([State(record.decision.value) for record in records])
-    lines = _lines(records, request, roots, begun=begun)
+    given = as_arguments(request, roots) + workspace_option(workspace)
+    lines = _lines(records, given, begun=begun)
     return answer(document, lines, notes=made.notes, code=code)
 
 
-def _lines(records: Sequence[DecisionRecord], request: Path, roots: Sequence[Path], *, begun: bool) -> Iterator[Block]:
+def _lines(records: Sequence[DecisionRecord], given: str, *, begun: bool) -> Iterator[Block]:
     for record in records:
         verdict, aside = WOULD_BE[record.decision].upper(), f"  {record.recipient.organisation}"
         yield outcome(verdict, f"  {record.recipient.id}", STYLES[record.decision], aside)
         yield from decision_lines(record)
         yield ""
-    named = as_arguments(request, roots)
     yield "A dry run: nothing was decided, recorded or delivered."
-    yield f"\nNext: `releasegate explain {named}` finds changes that would help;"
-    yield f"`releasegate release {named}{'' if begun else ' --enrol'}` decides."
+    yield f"\nNext: `releasegate explain {given}` finds changes that would help;"
+    yield f"`releasegate release {given}{'' if begun else ' --enrol'}` decides."

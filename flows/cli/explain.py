@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from flows.actions.explaining import explained_dry_run, explained_release, notes_on
 from flows.cli.options import DEFAULT_WORKSPACE, RELEASE, RecipientOption, RootsOption, WorkspaceOption
 from flows.cli.output import answer, progress
-from flows.workspace.folders import Workspace
+from flows.workspace.folders import Workspace, workspace_option
 from flows.workspace.progress import listening
 from reports.explanation.answer import Explained, beyond, closing_attacks, is_reversed, rendered
 from reports.explanation.details import detailed
@@ -48,6 +48,7 @@ def explain(
             recalled, explained = explained_release(release, recipient, place)
             notes = []
     notes += notes_on(recalled)
+    explained = [replace(one, workspace=workspace_option(workspace)) for one in explained]
     return answer(
         {
             "release_id": recalled.release_id,

@@ -47,7 +47,7 @@ def review(
 ) -> int:
     """Vote on a release that awaits review, or show the state of its review.
 
-    Without --vote, it shows who has voted and which earlier releases the recipient got. The policy names the
+    Without --vote, it shows who has voted and which other releases the recipient got. The policy names the
     reviewers; the requester is never one. Nobody sees a vote or its reason before all required
     votes are cast, and until then each may be changed. A single vote to reject rejects the release; if all approve, the
     delivery and the certificate are added to the bundle. A reviewer with a registered key signs the vote with it. Exit
@@ -119,7 +119,7 @@ def _overview(found: list[Overview]) -> Iterator[Block]:
             f"requested  by {record.requester}, {record.requested_at.date()}",
             *(reviewers if required else []),
             *(f"{each.reviewer} votes to {each.vote}: “{' '.join(each.reason.split())}”" for each in standing.reviews),
-            *(f"earlier    {earlier.release_id}, {earlier.at.date()}" for earlier in one.earlier),
+            *(f"other      {other.release_id}, {other.at.date()}" for other in one.others),
         ]
         yield from (f"  {line}" for line in lines)
 
@@ -144,5 +144,5 @@ def _document(one: Overview) -> dict[str, Any]:
         "required": record.reviews_required,
         "voted": sorted(standing.commitments),
         "reviews": [review.model_dump(mode="json") for review in standing.reviews],
-        "got_before": [{"release_id": earlier.release_id, "at": earlier.at.isoformat()} for earlier in one.earlier],
+        "got_before": [{"release_id": other.release_id, "at": other.at.isoformat()} for other in one.others],
     }

@@ -33,8 +33,8 @@ from tasks.delivery.verification import verify_bundle
 from tasks.ledger.chain import Checkpoints
 from tasks.signature.credentials import read_certificates
 
-_NOTED = re.compile(r"(\d+:)?[0-9a-f]{64}")
-"""The number of a ledger entry and its SHA-256, or the fingerprint of a key."""
+_NOTED = re.compile(r"\d+:.*|[0-9a-f]{64}")
+"""The number of a ledger entry and its SHA-256, even mistyped, or the fingerprint of a key."""
 _SOURCES = {"asked for": "as asked for", "ledger": "when the ledger recorded the signature", "now": "now"}
 
 

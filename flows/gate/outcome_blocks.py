@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.workspace.folders import workspace_option
 from reports.explanation.remedies import recorded_remedies
 from reports.model.blocks import outcome, table
 from reports.model.document import Block, Paragraph, text
@@ -65,17 +66,17 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]
         yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
     yield from decision_lines(record)
     unreviewed = [field.name for field in record.fields if field.role == Role.UNREVIEWED]
-    changes = f"  explain     releasegate explain {record.release_id[:12]} --recipient {who}"
+    named = f"{record.release_id[:12]} --recipient {who}{workspace_option(made.bundle.parent.parent)}"
     facts = {
         f"  valid until {record.valid_until}": standing.state in LETS_LEAVE,
         f"  supersedes  {record.supersedes}": record.supersedes,
         f"  withheld: nobody has reviewed them: {', '.join(unreviewed)}": unreviewed,
         f"  decided as  {record.release_id}": record.release_id != made.release_id,
-        f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review "
-        f"{record.release_id[:12]} --recipient {who} takes the others": waits and not standing.awaits_signature,
-        f"  votes wait for the expert's signature: releasegate sign {record.release_id[:12]} --recipient {who} "
-        "--pkcs12 FILE": waits and standing.awaits_signature,
-        changes: record.decision is Verdict.BLOCKED,
+        f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review {named} takes the "
+        "others": waits and not standing.awaits_signature,
+        f"  votes wait for the expert's signature: releasegate sign {named} --pkcs12 FILE": waits
+        and standing.awaits_signature,
+        f"  explain     releasegate explain {named}": record.decision is Verdict.BLOCKED,
     }
     yield from (fact for fact, applies in facts.items() if applies)
     yield from (f"  {kind:11} {path}" for kind, path in _files(record, bundle_folder(record, made)))

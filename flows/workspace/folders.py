@@ -10,6 +10,7 @@
 
 import os
 import secrets
+import shlex
 import shutil
 import time
 from contextlib import AbstractContextManager, suppress
@@ -190,6 +191,14 @@ def nearest_workspace(folder: Path) -> Path | None:
             if private.stat().st_uid == os.getuid() and private.is_dir():
                 return place / "workspace"
     return None
+
+
+def workspace_option(root: Path) -> str:
+    """The option that names a workspace in a command shown to be copied, after a space; empty for the default one."""
+    here, place = Path.cwd(), root.resolve()
+    if place == (nearest_workspace(here) or here / "workspace").resolve():
+        return ""
+    return f" --workspace {shlex.quote(str(place.relative_to(here) if place.is_relative_to(here) else place))}"
 
 
 def no_workspace(root: Path) -> WorkspaceError:

@@ -46,6 +46,8 @@ class Explained:
     """The gates of the policy it was decided by."""
     tried: str = ""
     """The request, as a command names it, where it was a dry run that decided nothing."""
+    workspace: str = ""
+    """The option that names the workspace in a command, after a space, where it is not the default one."""
 
     @property
     def is_blocked(self) -> bool:
@@ -87,7 +89,7 @@ def rendered(one: Explained) -> Iterator[Block]:
     if not one.explanation.fixed:
         named = one.tried or one.record.release_id[:12]
         yield from noted("Records at stake, facts, thresholds and other methods:")
-        yield f"  releasegate explain {named} --recipient {one.record.recipient.id} --details"
+        yield f"  releasegate explain {named} --recipient {one.record.recipient.id}{one.workspace} --details"
     yield ""
 
 
@@ -269,7 +271,7 @@ def _keeping(one: Explained) -> Iterator[Block]:
             "This copy is judged together with the next, delivered or not. Where it was not delivered or is destroyed, "
             "revoke it first:"
         )
-        yield f"  {revoking(record.release_id, record.recipient.id)}"
+        yield f"  {revoking(record.release_id, record.recipient.id)}{one.workspace}"
 
 
 def _keeping_rows(one: Keeping) -> Iterator[Sequence[str]]:

@@ -50,9 +50,9 @@ def column_faults(delivery: Path, record: DecisionRecord) -> Iterator[str]:
     }
     for table, (file, columns) in files.items():
         if not (stated and stated.encrypted_to) and column_names(delivery / file) != columns:
-            yield f"{file} has other columns than the record"
+            yield _fault(delivery, file, "has other columns than the record")
         if _described(delivery / dictionary_file(table)) != columns:
-            yield f"{dictionary_file(table)} describes other columns than the record"
+            yield _fault(delivery, dictionary_file(table), "describes other columns than the record")
 
 
 def table_faults(hashes: Mapping[str, str], record: DecisionRecord) -> Iterator[str]:
@@ -65,6 +65,10 @@ def table_faults(hashes: Mapping[str, str], record: DecisionRecord) -> Iterator[
     for path in hashes:
         if path.startswith("tables/") and path not in own:
             yield f"{path} is of no table of the record"
+
+
+def _fault(delivery: Path, file: str, fault: str) -> str:
+    return f"{file} {fault if (delivery / file).exists() else 'is missing'}"
 
 
 def _described(dictionary: Path) -> list[str]:

@@ -219,14 +219,15 @@ class _Verification:
 
     def faults(self) -> Iterator[str]:
         """Steps 1 to 4 of ``verify_bundle``, beyond the manifest, the records and the approvals themselves."""
+        known = set(self.problems)
         for recipient in self.delivered:
             place, record = f"{DELIVERIES}/{recipient}", self.records.get(recipient)
             if record is None:
                 yield f"{place} has no valid decision"
             elif record.decision is not Verdict.APPROVED and recipient not in self.approvals:
                 yield f"{place} exists although the decision is “{record.decision.value}”"
-            for told in differences(self.folder / place, self.contents.within(place)):
-                yield f"{place}: {told}"
+            inner = differences(self.folder / place, self.contents.within(place))
+            yield from (f"{place}: {told}" for told in inner if f"{place}/{told}" not in known)
             data = self._data_hashes(recipient)
             if len(data) != 1:
                 yield f"{place} holds {len(data)} data files instead of one"
@@ -240,7 +241,8 @@ class _Verification:
 
                 inside = {path: fact.sha256 for path, fact in self.contents.within(place).files.items()}
                 told_of = (*column_faults(self.folder / place, record), *table_faults(inside, record))
-                yield from (f"{place}: {told}" for told in told_of)
+                new = (told for told in told_of if told not in inner and f"{place}/{told}" not in known)
+                yield from (f"{place}: {told}" for told in new)
         yield from filter(None, (self._signed_fault(path, recipient) for path, recipient in self.signed.items()))
 
     def _signed_fault(self, path: str, recipient: str) -> str:

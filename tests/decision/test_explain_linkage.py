@@ -17,6 +17,7 @@ from tasks.assessments.linkage.facts import gate_figures
 from tasks.assessments.utility.generalization_loss import generalization_loss, released
 from tasks.decision.explain import estimates
 from tasks.decision.explain.candidates import Candidates
+from tasks.decision.explain.designs import NOTHING_RELEASED
 from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Explanation, Flip, NoFlip
@@ -159,6 +160,13 @@ def test_numbers_that_nobody_holds() -> None:
     explanation = explained(request_for(gate("linkage.uninformed_share", 0.001), known=("q0",)))
     reasons = [one.reason for one in unmoved(explanation)]
     assert reasons == ["The intruder is not assumed to hold the values that it masks."]
+
+
+def test_a_release_that_leaves_nobody_unattacked_is_explained_where_gates_judge_linkage() -> None:
+    explanation = explained(request_for(gate("linkage.masked_share", 0.3), cost=0.05))
+    assert explanation.verdict is Verdict.BLOCKED
+    assert explanation.figures == {}
+    assert [one.reason for one in unmoved(explanation)] == [NOTHING_RELEASED]
 
 
 def test_masked_numbers_are_withheld_with_their_masking_unless_other_terms_name_them() -> None:

@@ -27,7 +27,7 @@ from tasks.generalization.game.payoffs import Payoffs
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, TODAY, asked, candidates, decided, demanding, prepared, table
-from tests.support.worlds import WITHOUT_TERMS, World, worlds
+from tests.support.worlds import WITHOUT_TERMS, People, World, worlds
 
 COST, LOSS, GAIN, BENEFIT = (f"recipients[1].stakes.{key}" for key in ("cost", "loss", "gain", "benefit"))
 SIZE = "policy.generalization.minimum_class_size"
@@ -156,6 +156,16 @@ def test_a_population_too_small_for_the_stakes() -> None:
         "Its figure was not measured: nothing can be released under these terms."
     }
     check_every_claim(request, explanation)
+
+
+def test_terms_under_which_a_method_refuses_the_data_are_tried_and_block() -> None:
+    """A single value is all that there is, so that no information can be lost; everybody is attacked before that."""
+    only: People = {("a",): 10}
+    plays = candidates(table(rows=([["a", "*"]],), people=only, records=only))
+    explanation = explained(asked(), plays)
+    assert explanation.verdict is Verdict.BLOCKED
+    failures = {switch.after.failure for switch in explanation.switches}
+    assert "no quasi-identifier counts in the information loss" in failures
 
 
 def test_a_verdict_that_turns_and_turns_back() -> None:

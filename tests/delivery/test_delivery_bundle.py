@@ -252,9 +252,17 @@ def test_an_altered_delivery_is_found_even_without_the_bundle_around_it(bundle: 
     assert problems(bundle, None) == [
         "delivery/university/dictionary.json was altered",
         "delivery/university/manifest.json is missing",
-        "delivery/university: manifest.json is missing",
         "delivery/university: dictionary.json describes other columns than the record",
     ]
+
+
+@pytest.mark.parametrize("resealed", [False, True])
+def test_a_missing_dictionary_is_one_problem(bundle: Path, resealed: bool) -> None:
+    (bundle / "delivery/university/dictionary.json").unlink()
+    if resealed:
+        reseal(bundle)
+    (told,) = problems(bundle, None)
+    assert told.endswith("dictionary.json is missing")
 
 
 def test_a_folder_without_manifest_or_decisions(workspace: Workspace, bundle: Path) -> None:

@@ -159,6 +159,11 @@ class TestDocumentsThatAreNone:
         told = kept.verify("--anchor", kept.made.bundle, "--json").document
         assert told["anchors"]["other files"] >= 2, "manifests"
 
+    def test_an_entry_that_is_mistyped(self, kept: Kept) -> None:
+        told = kept.verify("--anchor", "1:abc")
+        assert told.code == 2
+        assert "the number of an entry, a colon and its SHA-256" in " ".join(told.err.split())
+
     def test_a_decision_of_the_workspace_that_was_changed(self, kept: Kept) -> None:
         record = kept.made.bundle / "decision" / "registry.json"
         record.write_bytes(record.read_bytes().replace(b'"blocked"', b'"approved"'))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.silence import CANARY
-from tests.support.world import COLUMNS, World, drawn_rows
+from tests.support.world import COLUMNS, World, drawn_rows, recipient
 
 COMMANDS = ("init", "check", "assess", "release", "explain", "verify")
 
@@ -79,6 +79,32 @@ def test_check_ends_with_the_next_command(
     for workspace, rest in ((tmp_path / "workspace", ""), (Path("a new"), " --workspace 'a new' --enrol")):
         shown = releasegate("check", world.request, "--root", "..", "--workspace", workspace).out
         assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
+
+
+def test_a_blocked_release_is_explained_in_its_workspace(
+    world: World, engine: Any, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    world.ask(recipients=[recipient("university", expires="2025-12-31")])
+    name = world.run(engine).release_id[:12]
+    for folder, rest in ((tmp_path, ""), (tmp_path.parent, f" --workspace {tmp_path.name}/workspace")):
+        monkeypatch.chdir(folder)
+        told = releasegate("release", world.request, "--workspace", world.workspace.root)
+        assert f"releasegate explain {name} --recipient university{rest}\n" in told.out
+
+
+def test_check_names_recipients_whose_agreement_has_expired(world: World, releasegate: Any) -> None:
+    for expires, expired in (("2025-12-31", True), ("9999-12-31", False)):
+        world.ask(recipients=[recipient("university", expires="9999-12-31"), recipient("lab", expires=expires)])
+        told = releasegate("check", world.request, "--json")
+        assert told.code == 0
+        assert any("the agreement has expired: lab;" in one for one in told.document["notes"]) is expired
+
+
+def test_text_that_holds_numbers_is_named_where_it_is_attacked(world: World, releasegate: Any) -> None:
+    for known, named in ((None, True), (0, False)):
+        world.ask(attributes={"visits": {"type": "text", "known_probability": known}})
+        notes = releasegate("check", world.request, "--json").document["notes"]
+        assert any("attacked as numbers: visits;" in one for one in notes) is named
 
 
 def test_assess_compares_methods(world: World, releasegate: Any) -> None:

@@ -135,6 +135,9 @@ def test_the_commands_say_that_nothing_was_decided(world: World, releasegate: An
     assert told.code == 3
     assert told.out.startswith("WOULD BE BLOCKED  university")
     assert "A dry run: nothing was decided, recorded or delivered." in told.out
+    place = f"--workspace {world.workspace.root}"
+    assert f"`releasegate explain {world.request} {place}`" in told.out
+    assert f"`releasegate release {world.request} {place}`" in told.out
     assert not any(world.workspace.releases.iterdir())
     told = releasegate("release", world.request, "--dry-run", "--workspace", world.workspace.root, "--json")
     (only,) = told.document["recipients"]
@@ -142,4 +145,4 @@ def test_the_commands_say_that_nothing_was_decided(world: World, releasegate: An
     told = releasegate("explain", world.request, "--workspace", world.workspace.root)
     assert told.code == 0
     assert told.out.startswith("WOULD BE BLOCKED  university")
-    assert f"releasegate explain {world.request} --recipient university --details" in told.out
+    assert f"releasegate explain {world.request} --recipient university {place} --details" in told.out

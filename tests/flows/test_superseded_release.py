@@ -141,6 +141,18 @@ def test_a_release_that_waits_ends_too_with_its_votes_and_its_file(office: Offic
         office.vote(first)
 
 
+def test_the_review_of_each_release_names_the_other_as_such(office: Office, engine: Any, releasegate: Any) -> None:
+    first, *_ = office.ids
+    office.vote(first)
+    second = office.ask(engine, "aware", LATER, recipients=[UNIVERSITY], policy=REVIEWED, supersedes=first).release_id
+    office.vote(second)
+    place = ("--workspace", office.world.workspace.root, "--recipient", "university")
+    for release, other in ((first, second), (second, first)):
+        told = releasegate("review", release, *place).out
+        assert f"  other      {other}, " in told
+        assert "earlier" not in told
+
+
 def test_what_was_rejected_supersedes_nothing(office: Office) -> None:
     first, second, _ = office.ids
     assert office.vote(second, "reject").standing.state is State.BLOCKED

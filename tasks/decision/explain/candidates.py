@@ -42,7 +42,7 @@ from tasks.assessments.sequential.assessment import deterrents
 from tasks.candidate.assessment import Assessment
 from tasks.candidate.candidate import Candidate, Redaction
 from tasks.candidate.coalition import Coalition, worst
-from tasks.core.errors import ParameterError, StageFailed
+from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.dates.released_dates import NO_DATES, ReleasedDates
 from tasks.decision.explain.estimates import Estimates, is_closed, pooled_key
 from tasks.decision.explain.result import Figures, Judgement, Measured
@@ -321,6 +321,8 @@ class Candidates:
                 )
             except StageFailed as failure:
                 found = failure
+            except RequestError as refused:  # other terms may meet a fault of the data that the recorded ones do not
+                found = StageFailed(**refused.fields())
             self._games[key], self._alike[alike] = found, key
             while len(self._games) > self._most_games:
                 self._games.popitem(last=False)

@@ -206,7 +206,7 @@ def _closed(judgement: Judgement) -> set[str]:
 
 
 def _with_maskings(trial: Trial, changes: Changes) -> list[Flip]:
-    request, known = trial.request, set(known_attributes(trial.request, trial.candidate.prepared))
+    request, known = trial.request, set(known_attributes(trial.request, trial.candidates.prepared))
     held = [number for number, one in enumerate(request.masking) if known.intersection(one.attributes)]
     for stronger in levers.strengths(request, held, stronger=True) if held and changes else ():
         whole = (*trial.renewal, *changes, *stronger)

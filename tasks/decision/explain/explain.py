@@ -274,7 +274,7 @@ def _maskings(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
     request = trial.request
     if not any(gate.measure in LINKAGE.gate_measures for gate in request.policy.gates):
         return []
-    known = set(known_attributes(request, trial.candidate.prepared))
+    known = set(known_attributes(request, trial.candidates.prepared))
     held = [number for number, masking in enumerate(request.masking) if known.intersection(masking.attributes)]
     others = [number for number in range(len(request.masking)) if number not in held]
     why = "The intruder is not assumed to hold the values that it masks."
