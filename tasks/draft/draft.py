@@ -263,13 +263,16 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
         or names.count(name) > 1
         or not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip())
     ]
+    broken = [str(place) for place, name in enumerate(names, start=1) if {"\n", "\r"} & {*name}]
     if bad:
         raise DataError(
             "the first line does not look like column names",
-            where=f"{path}, columns {', '.join(bad)}",
-            expected="names, each once, without spaces around them",
-            got="empty, repeated or very long names, numbers, dates or something that identifies a person",
-            fix="add or correct the header line",
+            where=f"{path}, columns {', '.join(broken or bad)}",
+            expected="names, each once, in one line, without spaces around them",
+            got="a line break within a name"
+            if broken
+            else "empty, repeated or very long names, numbers, dates or something that identifies a person",
+            fix="write each name in one line" if broken else "add or correct the header line",
         )
 
 

@@ -668,6 +668,13 @@ def test_a_header_that_is_data_is_refused_and_not_repeated(names: list[str]) -> 
     assert "1980" not in str(caught.value)
 
 
+def test_a_line_break_in_a_header_is_told_and_nothing_else() -> None:
+    data = pd.DataFrame([["1", "a", "x"]], columns=["id", "a\nb", " sex"], dtype="string[pyarrow]")
+    with pytest.raises(DataError) as caught:
+        draft_request(data, "data.csv")
+    assert (caught.value.where, caught.value.got) == ("data.csv, columns 2", "a line break within a name")
+
+
 def test_no_records_are_refused() -> None:
     for data in (frame({"a": []}), pd.DataFrame(index=range(3))):
         with pytest.raises(DataError, match="no records"):
