@@ -524,6 +524,14 @@ def test_a_filled_in_draft_is_a_request(clinic: pd.DataFrame, tmp_path: Path) ->
     assert [len(level[0]) for level in days.labels] == [10, 7, 7, 1]
 
 
+def test_days_with_times_of_day_are_grouped_by_day_month_and_year() -> None:
+    days = [f"{year}-{month:02}-{day}" for year in (2023, 2024) for month in range(1, 13) for day in (10, 20)]
+    stays = [f"{day} {hour}:30" for day in days for hour in (10, 11)]
+    draft = draft_request(frame({"admitted": stays, "sex": ["F", "M"] * 48}), "data.csv")
+    assert 'hierarchy: {prefixes: {keep: [10, 7, 4], mask: ""}}' in " ".join(draft.text.split())
+    assert [one.groups for one in draft.levels["admitted"]] == [96, 48, 24, 2, 1]
+
+
 def test_hierarchy_files_cover_data_and_population(tmp_path: Path, clinic: pd.DataFrame) -> None:
     people = frame({"sex": ["Mvalue", "Fvalue", "Xvalue"], "age": ["0", "104", "50"], "people": ["1", "2", "3"]})
     draft = draft_request(clinic, "data.csv", population=people, population_path="population.csv")
