@@ -86,3 +86,21 @@ def test_what_repeats_and_is_no_person_is_withheld_as_what_it_is() -> None:
         "sex": Role.QUASI,
     }
     assert draft.person is None
+
+
+def test_comments_with_some_telephone_numbers_are_withheld_and_contacts_name_people() -> None:
+    """Comments repeat, and half of them have a number; a contact is an address of mail or a name, and nothing more."""
+    calls = [f"called pt at 615-555-{1000 + row % 40}" if row % 2 else "stable, f/u 2 wks" for row in range(600)]
+    comments = drafted(
+        patient_id=[f"P{row:04d}" for row in range(600)],
+        comments=calls,
+        sex=CHANCE.choice(["F", "M"], 600),
+    )
+    assert {one.profile.name: one.role for one in comments.suggestions}["comments"] == Role.WITHHELD
+    assert comments.person is None
+    contacts = drafted(
+        session=[f"S{row:04d}" for row in range(600)],
+        reach=[f"alma{row % 40}@example.org" if row % 40 < 24 else f"Alma Falk {row % 40}" for row in range(600)],
+        sex=CHANCE.choice(["F", "M"], 600),
+    )
+    assert contacts.person == "reach"
