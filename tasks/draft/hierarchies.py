@@ -90,7 +90,7 @@ def draft_hierarchy(
     if column.type in NUMERIC and not codes and len(domain) >= _FEWEST_FOR_INTERVALS:
         rows, note = of_numbers(domain), ""
     else:
-        rows, pool = _of_values(domain, column.records)
+        rows, pool = _of_values(domain)
         note = f"rare: “{pool}”, or your word" if pool else ""
     return DraftedHierarchy(source, column.type, table=hierarchy_from_rows(column.name, rows, file_name), note=note)
 
@@ -124,7 +124,7 @@ def _of_whole_numbers(
     return None if levels is None else DraftedHierarchy(HierarchySource(intervals=levels), ValueType.INTEGER, rule)
 
 
-def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]], str]:
+def _of_values(domain: Mapping[str, int]) -> tuple[list[list[str]], str]:
     """Rows of a table by which a value is itself, or pooled with the others that are rare, or nothing; and their label.
 
     Values are rare that fewer records have than the smallest class of the default gates has, or one in a hundred. None
@@ -133,7 +133,7 @@ def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]]
     values, top = sorted(domain), TOP
     while top in domain:
         top += TOP
-    least = max(records_for(DEFAULT_GATES[0].threshold), records * _RARE)
+    least = max(records_for(DEFAULT_GATES[0].threshold), sum(domain.values()) * _RARE)
     rare = {value for value in values if domain[value] < least}
     if not 2 <= len(rare) <= len(values) - 2:
         return [[value, top] for value in values], ""
