@@ -150,6 +150,10 @@ def compose(
         "printable": printable,
     }
     twins = _twins(sets)
+    measured = next(
+        (one.profile.distinct for one in suggestions if one.profile.name == data["person"]),
+        suggestions[0].profile.records,
+    )
     largest = (next((one for one in sets if len(one.columns) == size), None) for size in _SETS_SHOWN)
     everywhere: list[tuple[Location, str, Suggestion]] = [(("attributes",), "", one) for one in suggestions]
     for further_table in further.tables:
@@ -179,7 +183,7 @@ def compose(
         "known": any(one.role is Role.SENSITIVE and one.sensitivity < 1 for _, _, one in everywhere),
         "gaps": any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
         "sets": [one for one in largest if one is not None],
-        "in_part": suggestions[0].profile.records > MAXIMUM_RECORDS,
+        "in_part": measured > MAXIMUM_RECORDS,
         "numbers": [one.profile.name for one in knowable if not _is_known_to_some(one)],
         "masked": [
             (one.profile.name, masked_together(one.profile.records - one.profile.missing))

@@ -23,6 +23,7 @@ from tasks.draft.stated import NOTHING_STATED, Stated
 from tasks.microdata.build import write_arx, written_out
 from tasks.microdata.hierarchy import MISSING, Hierarchy, with_leaf_apart
 from tasks.microdata.level_sizes import LevelSize, level_sizes
+from tasks.microdata.persons import Persons
 from tasks.microdata.read import no_records
 from tasks.request.document import REQUEST_FILE
 from tasks.request.file_form import FileForm
@@ -180,7 +181,8 @@ def composed(
 ) -> Draft:
     """The draft of the dataset that ``data`` describes as of ``compose``, and of ``further`` tables beside it.
 
-    Their columns are judged beside the quasi-identifiers.
+    Their columns are judged beside the quasi-identifiers. Where a column names the person of each row, groups and
+    records alone are counted in people, by their first rows.
     """
     quasi = [one for one in suggestions if one.role is Role.QUASI]
     tables, counts, counted, shown = further(quasi), None, None, None
@@ -188,8 +190,9 @@ def composed(
         counts, counted = population.frame, count_column(population.frame, list(columns))
         lacks = [one.profile.name for one in quasi if one.profile.name not in population.frame.columns]
         shown = {"path": population.path, "count": counted, "lacks": lacks}
-    hierarchies = hierarchies_of(quasi, columns, counts)
-    measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
+    counted_in = columns if data["person"] is None else _of_first_rows(columns, data["person"], quasi)
+    hierarchies = hierarchies_of(quasi, counted_in, counts)
+    measured = separations({one.profile.name: counted_in[one.profile.name].codes for one in quasi})
     return Draft(
         lambda given: compose(data, shown, suggestions, hierarchies, measured, further=tables, given=given),
         {str(one.source.file): one.table for one in hierarchies.values() if one.table is not None},
@@ -198,8 +201,17 @@ def composed(
         data["person"],
         tables,
         data["form"],
-        {name: _levels(name, one, columns[name], counts, counted) for name, one in hierarchies.items()},
+        {name: _levels(name, one, counted_in[name], counts, counted) for name, one in hierarchies.items()},
     )
+
+
+def _of_first_rows(
+    columns: Mapping[str, EncodedColumn], person: str, quasi: Sequence[Suggestion]
+) -> dict[str, EncodedColumn]:
+    """The columns of quasi-identifiers in the first row of each person."""
+    first = Persons(columns[person].codes.astype(np.int32)).first_rows
+    own = {one.profile.name: columns[one.profile.name] for one in quasi}
+    return {name: EncodedColumn(column.values, column.codes[first]) for name, column in own.items()}
 
 
 def _levels(
@@ -208,7 +220,8 @@ def _levels(
     """Group sizes of a drafted hierarchy, level by level, before anything is released.
 
     People are those of the population table, where it has the column and `counted` names its column of counts; else
-    the records of the file. Records without a value are a group of their own below the top, and their own people.
+    the people or records of the file, whichever `column` has. Those without a value are a group of their own below the
+    top, and their own people.
     """
     listed = population[name].dropna() if population is not None and name in population.columns else None
     domain = pd.Series([*map(str, column.values), *([] if listed is None else listed.astype(str).unique())])
@@ -263,13 +276,16 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
         or names.count(name) > 1
         or not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip())
     ]
+    broken = [str(place) for place, name in enumerate(names, start=1) if {"\n", "\r"} & {*name}]
     if bad:
         raise DataError(
             "the first line does not look like column names",
-            where=f"{path}, columns {', '.join(bad)}",
-            expected="names, each once, without spaces around them",
-            got="empty, repeated or very long names, numbers, dates or something that identifies a person",
-            fix="add or correct the header line",
+            where=f"{path}, columns {', '.join(broken or bad)}",
+            expected="names, each once, in one line, without spaces around them",
+            got="a line break within a name"
+            if broken
+            else "empty, repeated or very long names, numbers, dates or something that identifies a person",
+            fix="write each name in one line" if broken else "add or correct the header line",
         )
 
 

@@ -73,11 +73,9 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
     """
     answer = str(stated.get("dates", ""))
     terms = {name: value for name, value in stated.items() if name != "dates"}
-    form = _stated_form(written, terms)
     kind = format_of(path)
-    if kind is not None:
-        form = form.stated(format=kind)
-    elif not is_parquet(path):
+    form = _stated_form(written, terms if kind is None else {**terms, "format": kind})
+    if kind is None and not is_parquet(path):
         form = form.stated(**_text_form(path, form, terms))
     frame = read_text(path, form)
     if not frame.columns.is_unique:
@@ -142,10 +140,11 @@ def _stated_form(path: str, terms: Mapping[str, object]) -> FileForm:
     try:
         return FileForm.model_validate({"path": path, **terms})
     except ValidationError as error:
-        wrong = [str(one["loc"][0]) for one in error.errors() if one["loc"]]
+        # A broken rule is of the whole form and names the term in its context.
+        places = [(*one["loc"], *one.get("ctx", {}).get("at", ())) for one in error.errors()]
     raise ParameterError(
         "the form of the file is not one that a request may state",
-        where=f"--form, {', '.join(wrong)}",
+        where=f"--form, {', '.join(str(place[0]) for place in places if place)}",
         expected="terms of “dataset” with values that they may have",
         fix="see “releasegate init --help”",
     )

@@ -40,7 +40,8 @@ _FIRST_YEAR = 1000
 _ZIP3 = 3
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _LONGEST_POSTCODE = 10
-_DAY_LENGTH = 10
+_DAY_LENGTH, _OF_PERIODS = 10, (10, 7, 4)
+"""Characters of a day in ISO 8601, and of a day, a month and a year."""
 _A_LIFE = 20
 """Years from which dates are assumed to span lives, so that years are grouped too."""
 
@@ -74,8 +75,8 @@ def draft_hierarchy(
         keep = _telling(domain, _ZIP_KEPT[length], _ZIP3) if us else _telling(domain, range(1, length))
         source = HierarchySource(prefixes=PrefixLevels(keep=keep))
         return DraftedHierarchy(source, ValueType.TEXT, SafeHarborRule.ZIP if us else SafeHarborRule.NONE)
-    if column.type is ValueType.DATE and (dates := date_levels(domain)) is not None:
-        return DraftedHierarchy(HierarchySource(dates=dates), ValueType.DATE)
+    if column.type is ValueType.DATE and (periods := _of_dates(domain)) is not None:
+        return DraftedHierarchy(periods, ValueType.DATE)
     codes = len(domain) < _FEWEST_FOR_INTERVALS and suggestion.theme not in (Theme.AGE, Theme.DATE)
     whole = column.type is ValueType.INTEGER and not codes
     source = HierarchySource(file=file_name)
@@ -89,9 +90,19 @@ def draft_hierarchy(
     if column.type in NUMERIC and not codes and len(domain) >= _FEWEST_FOR_INTERVALS:
         rows, note = of_numbers(domain), ""
     else:
-        rows, pool = _of_values(domain, column.records)
+        rows, pool = _of_values(domain)
         note = f"rare: “{pool}”, or your word" if pool else ""
     return DraftedHierarchy(source, column.type, table=hierarchy_from_rows(column.name, rows, file_name), note=note)
+
+
+def _of_dates(domain: Mapping[str, int]) -> HierarchySource | None:
+    """Periods of days, prefixes of days with times, which no period holds; None where some value is no day."""
+    if (dates := date_levels(domain)) is not None:
+        return HierarchySource(dates=dates)
+    if max(map(len, domain)) == _DAY_LENGTH:
+        return None
+    keep = _telling(domain, [length for length in _OF_PERIODS if length < min(map(len, domain))])
+    return HierarchySource(prefixes=PrefixLevels(keep=keep, mask=""))
 
 
 def _of_whole_numbers(
@@ -113,7 +124,7 @@ def _of_whole_numbers(
     return None if levels is None else DraftedHierarchy(HierarchySource(intervals=levels), ValueType.INTEGER, rule)
 
 
-def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]], str]:
+def _of_values(domain: Mapping[str, int]) -> tuple[list[list[str]], str]:
     """Rows of a table by which a value is itself, or pooled with the others that are rare, or nothing; and their label.
 
     Values are rare that fewer records have than the smallest class of the default gates has, or one in a hundred. None
@@ -122,7 +133,7 @@ def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]]
     values, top = sorted(domain), TOP
     while top in domain:
         top += TOP
-    least = max(records_for(DEFAULT_GATES[0].threshold), records * _RARE)
+    least = max(records_for(DEFAULT_GATES[0].threshold), sum(domain.values()) * _RARE)
     rare = {value for value in values if domain[value] < least}
     if not 2 <= len(rare) <= len(values) - 2:
         return [[value, top] for value in values], ""

@@ -11,7 +11,7 @@ from tasks.microdata.persons import Persons
 from tasks.request.model import PatternName, Role, ValueType
 from tasks.validation.forms import rows_again
 from tasks.validation.repeated_people import AGREEING, BY_CHANCE, agreeing
-from tasks.validation.values import EncodedColumn
+from tasks.validation.values import EncodedColumn, matches
 
 PERSON = "it seems to name the person of each row: it repeats as names and numbers of people do"
 _VARIES = "it differs between rows of a person"
@@ -23,6 +23,7 @@ _OF_PEOPLE = frozenset(PatternName) - {
     PatternName.IP,
 }
 """Patterns that name people."""
+_MOSTLY, _FOUR_WORDS = 0.9, r"[^\s]\s+[^\s]+\s+[^\s]+\s+[^\s]"
 _SHIFT = "or insensitive with “date: {shift: person, days: 30}” and a gate on dates.*"
 
 
@@ -37,7 +38,7 @@ def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, Encod
         (
             one.profile.name
             for one in sorted(suggestions, key=lambda one: -one.profile.distinct)
-            if not one.profile.missing and _identifies(one) and repeats(one, columns)
+            if not one.profile.missing and _identifies(one, columns) and repeats(one, columns)
         ),
         None,
     )
@@ -49,9 +50,16 @@ def repeats(suggestion: Suggestion, columns: Mapping[str, EncodedColumn]) -> boo
     return suggestion.role is Role.DIRECT and plain and bool(rows_again(columns[suggestion.profile.name]).any())
 
 
-def _identifies(suggestion: Suggestion) -> bool:
-    """Whether the name of a column or its values say that it identifies people."""
-    return suggestion.theme is Theme.IDENTITY or not _OF_PEOPLE.isdisjoint(suggestion.profile.patterns)
+def _identifies(suggestion: Suggestion, columns: Mapping[str, EncodedColumn]) -> bool:
+    """Whether the name of a column or its values say that it identifies people; text with some numbers in it does not.
+
+    Nine in ten values of such text have four words or more, and fewer than nine in ten records a pattern of people.
+    """
+    found = [share for name, share in suggestion.profile.patterns.items() if name in _OF_PEOPLE]
+    if suggestion.theme is Theme.IDENTITY or not found:
+        return suggestion.theme is Theme.IDENTITY
+    values = columns[suggestion.profile.name].values
+    return max(found) >= _MOSTLY or matches(values, _FOUR_WORDS).mean() < _MOSTLY
 
 
 def _agreeing(suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn]) -> str | None:
@@ -89,7 +97,7 @@ def with_rows(
     """
     if person is None:
         return tuple(
-            replace(one, role=Role.WITHHELD) if repeats(one, columns) and not _identifies(one) else one
+            replace(one, role=Role.WITHHELD) if repeats(one, columns) and not _identifies(one, columns) else one
             for one in suggestions
         )
     of_row = columns[person].codes

@@ -4,6 +4,7 @@ Messages name rows and lines, never a value; a library's own message may quote o
 """
 
 import codecs
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from tasks.request.file_form import FileForm
 _BLOCK_BYTES = 64 * 1024 * 1024
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
 _FAULTS = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, EOFError, zlib.error)
+_FIRST_BYTES, _STATED_DELIMITER = 64, re.compile(r'"?sep=.?"?[\r\n]', re.IGNORECASE)
 _UNEVEN = "columns, got"
 """Words of the library for a record with more or fewer cells than the header."""
 
@@ -38,6 +40,7 @@ def read_csv(path: Path, form: FileForm) -> pa.Table:
     """
     table = None
     try:
+        _check_first_line(path, form)
         table = _parsed(path, form)
     except MemoryError:
         raise too_large(path, "more than is free") from None
@@ -99,6 +102,20 @@ def _uneven(path: Path, form: FileForm) -> DataError:
         got=f"{len(uneven)} records with another number",
         fix="quote cells that hold the delimiter or a line break",
     )
+
+
+def _check_first_line(path: Path, form: FileForm) -> None:
+    """Refuse a line before the header that states the delimiter, as Excel takes it."""
+    with opened(path, form) as stream:
+        start = stream.read(_FIRST_BYTES).decode(form.encoding, errors="ignore").removeprefix("\ufeff")
+    if _STATED_DELIMITER.match(start):
+        raise DataError(
+            "the first line states the delimiter",
+            where=f"{path.name}, line 1",
+            expected="the names of the columns in the first line",
+            got="“sep=” and a delimiter, which Excel alone reads",
+            fix="remove the first line",
+        )
 
 
 def _check_encoding(path: Path, form: FileForm) -> None:

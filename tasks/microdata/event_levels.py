@@ -14,6 +14,7 @@ from tasks.microdata.build import written_out
 from tasks.microdata.coded import RowLevel, numbered_column
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.tables import own_rows
+from tasks.microdata.tuples import WITHOUT_TIMES, have_times
 from tasks.request.model import Attribute, ReleaseRequest
 
 
@@ -100,7 +101,9 @@ def _released(
             where=f"{where}, column {tree.name}, {row_positions(rows)}",
             expected=f"one of the {tree.n_leaves} values of the hierarchy, or none",
             got=f"{len(rows)} rows with other values",
-            fix="correct the data, or add the values to the hierarchy",
+            fix=WITHOUT_TIMES
+            if have_times(map(str, values[leaf < 0]), tree)
+            else "correct the data, or add the values to the hierarchy",
         )
     group = np.where(code < 0, -1, tree.groups[np.append(leaf, 0)[code], level])
     stated, many = np.flatnonzero(code >= 0), int(persons.max(initial=-1)) + 2

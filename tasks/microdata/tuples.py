@@ -1,6 +1,7 @@
 """Distinct quasi-identifier tuples with their counts: what every method works on in place of records."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -13,6 +14,11 @@ from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 
 Counts = NDArray[np.int64]
 _KEY_LIMIT = 2**62
+_DAY_AND_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ].+")
+WITHOUT_TIMES = (
+    "take the times of day out of the file, which a hierarchy of dates does not have, or group by prefixes: "
+    '{keep: [10, 7, 4], mask: ""}'
+)
 
 
 @dataclass(frozen=True)
@@ -176,14 +182,23 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
                 where=f"{where}, column {name}, {row_positions(unknown)}",
                 expected=f"one of the {len(hierarchy.domain)} values of the hierarchy",
                 got=f"{len(others)} other values in {len(unknown)} records{_near_miss(others, hierarchy)}",
-                fix="correct the records, or add the values to the hierarchy (by prefixes: to the population)",
+                fix=WITHOUT_TIMES
+                if have_times(others, hierarchy)
+                else "correct the records, or add the values to the hierarchy (by prefixes: to the population)",
             )
     return codes
+
+
+def have_times(others: Iterable[str], hierarchy: Hierarchy) -> bool:
+    """Whether values that a hierarchy lacks are some of its days, with times of day."""
+    days = {found[1] for value in others if (found := _DAY_AND_TIME.match(value))}
+    return not days.isdisjoint(hierarchy.domain)
 
 
 def _near_miss(others: Sequence[str], hierarchy: Hierarchy) -> str:
     """Difference in spelling between values and those of the hierarchy, where spelling is the only difference."""
     ways: dict[str, Callable[[str], str]] = {
+        "times of day": lambda text: _DAY_AND_TIME.sub(r"\1", text),
         "spaces around them": str.strip,
         "capital letters": lambda text: text.strip().casefold(),
         "leading zeros": lambda text: text.strip().lstrip("0"),

@@ -524,6 +524,14 @@ def test_a_filled_in_draft_is_a_request(clinic: pd.DataFrame, tmp_path: Path) ->
     assert [len(level[0]) for level in days.labels] == [10, 7, 7, 1]
 
 
+def test_days_with_times_of_day_are_grouped_by_day_month_and_year() -> None:
+    days = [f"{year}-{month:02}-{day}" for year in (2023, 2024) for month in range(1, 13) for day in (10, 20)]
+    stays = [f"{day} {hour}:30" for day in days for hour in (10, 11)]
+    draft = draft_request(frame({"admitted": stays, "sex": ["F", "M"] * 48}), "data.csv")
+    assert 'hierarchy: {prefixes: {keep: [10, 7, 4], mask: ""}}' in " ".join(draft.text.split())
+    assert [one.groups for one in draft.levels["admitted"]] == [96, 48, 24, 2, 1]
+
+
 def test_hierarchy_files_cover_data_and_population(tmp_path: Path, clinic: pd.DataFrame) -> None:
     people = frame({"sex": ["Mvalue", "Fvalue", "Xvalue"], "age": ["0", "104", "50"], "people": ["1", "2", "3"]})
     draft = draft_request(clinic, "data.csv", population=people, population_path="population.csv")
@@ -666,6 +674,13 @@ def test_a_header_that_is_data_is_refused_and_not_repeated(names: list[str]) -> 
     assert "2" in caught.value.where
     assert "zq7" not in str(caught.value)
     assert "1980" not in str(caught.value)
+
+
+def test_a_line_break_in_a_header_is_told_and_nothing_else() -> None:
+    data = pd.DataFrame([["1", "a", "x"]], columns=["id", "a\nb", " sex"], dtype="string[pyarrow]")
+    with pytest.raises(DataError) as caught:
+        draft_request(data, "data.csv")
+    assert (caught.value.where, caught.value.got) == ("data.csv, columns 2", "a line break within a name")
 
 
 def test_no_records_are_refused() -> None:

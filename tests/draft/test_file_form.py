@@ -8,7 +8,7 @@ import pytest
 
 from tasks.core.errors import DataError, ParameterError
 from tasks.draft.file_form import take_in
-from tests.damaged.files import as_text, rows, zipped
+from tests.damaged.files import as_text, rows, workbook, zipped
 
 GERMAN = as_text(";", ",", "%d.%m.%Y")
 ENGLISH = as_text(",", ".", "%m/%d/%Y")
@@ -29,13 +29,13 @@ def written(folder: Path, content: bytes | str, name: str = "data.csv") -> Path:
     return path
 
 
-def told(folder: Path, content: bytes | str, **stated: object) -> dict[str, object]:
-    return terms(written(folder, content), stated)
+def told(folder: Path, content: bytes | str, name: str = "data.csv", **stated: object) -> dict[str, object]:
+    return terms(written(folder, content, name), stated)
 
 
-def asked(folder: Path, content: bytes | str, **stated: object) -> DataError:
+def asked(folder: Path, content: bytes | str, name: str = "data.csv", **stated: object) -> DataError:
     with pytest.raises(DataError) as caught:
-        told(folder, content, **stated)
+        told(folder, content, name, **stated)
     return caught.value
 
 
@@ -139,3 +139,13 @@ def test_several_files_in_an_archive_are_asked_for(tmp_path: Path) -> None:
 def test_a_statement_that_no_request_may_have(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="decimal"):
         told(tmp_path, ENGLISH, decimal="x")
+    with pytest.raises(ParameterError, match="--form, sheet"):
+        told(tmp_path, ENGLISH, sheet="people")
+
+
+def test_a_sheet_is_stated_without_the_format_of_its_workbook(tmp_path: Path) -> None:
+    content = workbook({"people": [["id", "age"], [1, 30]], "notes": [["note"], ["x"]]})
+    assert "several sheets" in asked(tmp_path, content, name="book.xlsx").got
+    assert told(tmp_path, content, name="book.xlsx", sheet="people") == {"format": "excel", "sheet": "people"}
+    with pytest.raises(ParameterError, match="--form, delimiter"):
+        told(tmp_path, content, name="book.xlsx", delimiter=";")

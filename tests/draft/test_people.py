@@ -86,3 +86,41 @@ def test_what_repeats_and_is_no_person_is_withheld_as_what_it_is() -> None:
         "sex": Role.QUASI,
     }
     assert draft.person is None
+
+
+def test_comments_with_some_telephone_numbers_are_withheld_and_contacts_name_people() -> None:
+    """Comments repeat, and half of them have a number; a contact is an address of mail or a name, and nothing more."""
+    calls = [f"called pt at 615-555-{1000 + row % 40}" if row % 2 else "stable, f/u 2 wks" for row in range(600)]
+    comments = drafted(
+        patient_id=[f"P{row:04d}" for row in range(600)],
+        comments=calls,
+        sex=CHANCE.choice(["F", "M"], 600),
+    )
+    assert {one.profile.name: one.role for one in comments.suggestions}["comments"] == Role.WITHHELD
+    assert comments.person is None
+    contacts = drafted(
+        session=[f"S{row:04d}" for row in range(600)],
+        reach=[f"alma{row % 40}@example.org" if row % 40 < 24 else f"Alma Falk {row % 40}" for row in range(600)],
+        sex=CHANCE.choice(["F", "M"], 600),
+    )
+    assert contacts.person == "reach"
+
+
+def test_groups_and_values_alone_are_counted_in_people_where_these_have_several_rows() -> None:
+    """One person is of 1941, in 40 rows, and is hidden in a decade; a third of the people have the rarest ward."""
+    born = [f"{1960 + one % 3}-05-{1 + one % 9:02}" for one in range(PEOPLE - 1)]
+    draft = sessions(
+        mrn=[70_000 + 37 * one for one in range(PEOPLE)],
+        dob=["1941-05-17", *born],
+        ward=["NSW"[one % 3] for one in range(PEOPLE)],
+    )
+    assert draft.person == "mrn"
+    assert [one.smallest for one in draft.levels["ward"]] == [PEOPLE // 3, PEOPLE]
+    assert draft.levels["dob"][0].smallest == 1
+    assert "minimum: 1940-01-01" in draft.text
+    assert "# People alone with their values: " in draft.text
+
+
+def test_records_alone_are_called_so_where_each_row_is_a_person() -> None:
+    draft = drafted(id=[f"P{row}" for row in range(60)], age=range(20, 80), sex=["F", "M"] * 30)
+    assert "# Records alone with their values: 100 % by age + sex." in draft.text

@@ -91,6 +91,13 @@ def test_without_a_weight_that_counts_there_is_no_game(weights: list[float]) -> 
         _ = InformationLoss((AGE, alone), np.array(weights)).maximum
 
 
+def test_quasi_identifiers_of_one_value_are_named_and_no_weight_is_blamed() -> None:
+    alone = hierarchy_from_rows("only", [["x", "*"]], "test")
+    with pytest.raises(RequestError, match="single value") as caught:
+        _ = InformationLoss((alone,), np.ones(1)).maximum
+    assert (caught.value.got, "weight" in str(caught.value)) == ("one value in only", False)
+
+
 def test_intensity_by_hand() -> None:
     lattice = Lattice((6, 4, 2, 6))
     assert len(lattice) == 288

@@ -8,6 +8,7 @@ import pytest
 from tasks.core.errors import DataError, HierarchyError
 from tasks.microdata.event_levels import at_released_levels
 from tasks.microdata.read import read_microdata
+from tasks.microdata.tuples import WITHOUT_TIMES
 from tasks.request.load import load_request
 from tasks.request.model import ReleaseRequest
 from tests.support.good_request import GOOD
@@ -67,6 +68,10 @@ def test_a_value_outside_the_hierarchy_is_named_by_its_row(tmp_path: Path) -> No
     assert "column day" in caught.value.where
     assert caught.value.got == "2 rows with other values"
     assert "2030" not in str(caught.value)
+    timed = pd.DataFrame({"patient": ["a"], "day": ["2031-05-17 16:33:00"]}, dtype="string")
+    with pytest.raises(DataError) as caught:
+        at_released_levels(timed, asked(tmp_path, f"{CALENDAR}, level: 2"))
+    assert caught.value.fix == WITHOUT_TIMES
 
 
 def test_microdata_are_read_at_released_levels(tmp_path: Path) -> None:

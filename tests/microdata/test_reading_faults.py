@@ -85,6 +85,13 @@ def test_a_repeated_column(tmp_path: Path) -> None:
     assert_silent(refused(tmp_path, parquet(tmp_path, twice), name="data.parquet"))
 
 
+@pytest.mark.parametrize("line", ["sep=;\n", "sep=;\r\n", '"sep=,"\n', "SEP=\t\n"])
+def test_a_first_line_that_states_the_delimiter(tmp_path: Path, line: str) -> None:
+    """Excel reads it and shows it to nobody; of a table of two columns it would be a header."""
+    error = refused(tmp_path, f"{line}{HEADER}\n1,37010,88,F,{CANARY}\n")
+    assert (error.where, error.fix) == ("data.csv, line 1", "remove the first line")
+
+
 def test_ragged_records_are_named_by_position(tmp_path: Path) -> None:
     error = refused(tmp_path, f"{HEADER}\n1,37010,88,F,flu\n2,37010,{CANARY}\n3,37010,88,F,flu\n4,5,6,7,8,{CANARY}\n")
     assert error.where == "data.csv, rows 2, 4"

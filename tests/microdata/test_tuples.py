@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
-from tasks.microdata.tuples import check_cells, distinct_tuples, encode, leaf_keys, radix_strides
+from tasks.microdata.tuples import WITHOUT_TIMES, check_cells, distinct_tuples, encode, leaf_keys, radix_strides
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 
@@ -67,6 +67,14 @@ def test_values_that_are_only_written_otherwise_are_told_so(sexes: list[str | No
     assert caught.value.got == f"{len(sexes)} other values in {len(sexes)} records{said}"
     with pytest.raises(DataError, match="differ by leading zeros"):
         encode(frame(["030"], ["F"]), TREES, "data.csv")
+
+
+def test_times_of_day_are_told_to_be_what_a_hierarchy_of_dates_lacks() -> None:
+    days = hierarchy_from_rows("day", [["2024-05-17", "2024", "*"], ["2024-05-18", "2024", "*"]], "test")
+    table = pd.DataFrame({"day": ["2024-05-17 16:33:00", "2024-05-18T09:24"]}, dtype="string")
+    with pytest.raises(DataError, match="differ by times of day") as caught:
+        encode(table, {"day": days}, "data.csv")
+    assert caught.value.fix == WITHOUT_TIMES
 
 
 def test_values_are_not_guessed_at() -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tasks.core.errors import RequestError
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
+from tasks.request.part import listed
 
 Floats = NDArray[np.float64]
 
@@ -142,6 +143,15 @@ class InformationLoss:
     def maximum(self) -> float:
         """Loss of releasing nothing, IL_max; RequestError if no attribute with a weight has more than one value."""
         maximum = float(sum(losses[-1] for losses in self.by_axis))
+        if all(hierarchy.n_leaves < 2 for hierarchy in self.hierarchies):
+            names = listed([hierarchy.name for hierarchy in self.hierarchies])
+            raise RequestError(
+                "every quasi-identifier has a single value, which distinguishes nobody",
+                where="attributes",
+                expected="a quasi-identifier with two values or more",
+                got=f"one value in {names}",
+                fix="state role: withheld for it, and make a column that varies a quasi-identifier",
+            )
         if not maximum > 0:
             raise RequestError(
                 "no quasi-identifier counts in the information loss",
