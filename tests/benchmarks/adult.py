@@ -1,5 +1,6 @@
 """The Adult-TN example as the benchmarks need it: prepared data, the game under the case study's stakes."""
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
 from tasks.generalization.game.count_index import CountIndex
 from tasks.generalization.game.payoffs import InformationLoss, Payoffs, information_loss_weights
@@ -59,6 +61,22 @@ def resampled(records: int) -> Tuples:
     counts = np.random.default_rng(1).multinomial(records, data.counts / data.total)
     present = counts > 0
     return replace(data, codes=data.codes[present], counts=counts[present], keys=data.keys[present])
+
+
+def drawn(request: Path, target: Path, records: int) -> Path:
+    """A request of the example, its data drawn with replacement to a number of records and its population as large.
+
+    Record ids are numbered anew; the folder is copied to ``target``.
+    """
+    shutil.copytree(request.parent, target)
+    data = next((target / "data").glob("adult-tn.csv*"))
+    frame = pd.read_csv(data, dtype=str, keep_default_na=False)
+    taken = frame.iloc[np.random.default_rng(1).integers(len(frame), size=records)]
+    taken.assign(**{frame.columns[0]: np.arange(1, records + 1).astype(str)}).to_csv(data, index=False)
+    people = target / "data" / "population-tn.parquet"
+    counted = pd.read_parquet(people)
+    counted.assign(count=counted["count"] * -(-records // len(frame))).to_parquet(people, index=False)
+    return target / request.name
 
 
 def best_of(times: int, action: Callable[[], _Result]) -> tuple[float, _Result]:

@@ -1,4 +1,4 @@
-"""The whole gate as a user runs it, three recipients: Adult-TN, and the same resampled to a million records."""
+"""The whole gate as a user runs it, three recipients: Adult-TN, and the same drawn to a million records."""
 
 import resource
 import shutil
@@ -6,9 +6,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-
-import numpy as np
-import pandas as pd
 
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
@@ -21,7 +18,10 @@ def run() -> Benchmark:
     """Seconds and peak memory of ``releasegate release`` as a process; the smaller file first: the peak grows."""
     shutil.rmtree(_WORK, ignore_errors=True)
     rows: list[Row] = []
-    for name, request in (("32,561", adult.EXAMPLE), ("1,000,000", _million())):
+    for name, request in (
+        ("32,561", adult.EXAMPLE),
+        ("1,000,000", adult.drawn(adult.EXAMPLE, _WORK / "million", 1_000_000)),
+    ):
         seconds, peak = _gate(request, _WORK / f"workspace-{name.replace(',', '')}")
         rows += [
             Row(figure=f"{name} records, three recipients, to the PDFs", ours=seconds, unit="s"),
@@ -46,16 +46,3 @@ def _gate(request: Path, workspace: Path) -> tuple[float, float]:
     if done.returncode not in (0, 3):
         raise RuntimeError(f"the gate ended with {done.returncode}: {done.stdout}")
     return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / _MEBIBYTE
-
-
-def _million() -> Path:
-    """The example's folder with its data drawn with replacement to a million records, record ids renumbered."""
-    target = _WORK / "million"
-    shutil.copytree(adult.EXAMPLE.parent, target)
-    data = next((target / "data").glob("adult-tn.csv*"))
-    frame = pd.read_csv(data, dtype=str, keep_default_na=False)
-    rows = np.random.default_rng(1).integers(len(frame), size=1_000_000)
-    drawn = frame.iloc[rows]
-    drawn = drawn.assign(**{frame.columns[0]: np.arange(1, len(drawn) + 1).astype(str)})
-    drawn.to_csv(data, index=False)
-    return target / adult.EXAMPLE.name

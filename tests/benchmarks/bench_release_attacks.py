@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.context import SpawnContext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -54,13 +55,11 @@ def case(name: str, request: Path, records: int | None) -> list[Row]:
     records : int or None
         The file as it is for None.
     """
-    loaded = load_request(request)
-    asked = loaded.request
-    frame = read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked)
-    if records is not None:
-        frame = frame.iloc[np.random.default_rng(1).integers(len(frame), size=records)].reset_index(drop=True)
-        frame[asked.dataset.record_id] = np.arange(records).astype(str)
-    prepared = prepare(loaded, frame)
+    with TemporaryDirectory() as folder:
+        loaded = load_request(request if records is None else adult.drawn(request, Path(folder) / "drawn", records))
+        asked = loaded.request
+        frame = read_microdata(loaded.resolve(asked.dataset.path, "dataset.path"), asked)
+        prepared = prepare(loaded, frame)
     table = game_table(asked, prepared)
     started = time.perf_counter()
     columns = mask_columns(asked, frame, lambda _: np.random.default_rng(1))

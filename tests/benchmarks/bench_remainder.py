@@ -62,6 +62,7 @@ def _figures(name: str, table: CountIndex, method: Method, *, rival: bool = Fals
         made = generalize(table, method, problem.payoffs, weights)
         seconds = time.process_time() - started
     assert made.division is not None
+    most = made.division.upper_bound
     people, records, figure = table.population.total, table.data.counts, f"{name}, {method.value}"
     kept, peer = float(records @ made.kept / records.sum()), None
     if rival:
@@ -70,7 +71,7 @@ def _figures(name: str, table: CountIndex, method: Method, *, rival: bool = Fals
     return [
         Row(figure=f"{figure}: payoff a person", ours=made.division.payoff / people, peer=peer),
         Row(figure=f"{figure}: payoff a record", ours=problem.payoffs.benefit * kept),
-        Row(figure=f"{figure}: gap, share of the bound", ours=1 - made.division.payoff / made.division.upper_bound),
+        *([Row(figure=f"{figure}: gap, share of the bound", ours=1 - made.division.payoff / most)] if most else []),
         Row(figure=f"{figure}: least class", ours=int(made.effective.min())),
         Row(figure=f"{figure}: search", ours=seconds, unit="s"),
     ]
