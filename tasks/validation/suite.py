@@ -193,7 +193,7 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
     if not people:
         yield Check(
             "same person",
-            "no person in several rows; else name each row's person in dataset.person",
+            "no person in several rows, unless dataset.person names each row's person",
             "",
             "same person",
             _BETWEEN,

@@ -160,10 +160,10 @@ def _colluding() -> list[Row]:
 
 def _tracing() -> list[Row]:
     rows: list[Row] = []
-    for name, (levels, k), ratio in (("k=2", _FINE, 2), ("k=5", _COARSE, 1)):
+    for name, (levels, k), ratio, recipients in (("k=2", _FINE, 2, 12), ("k=5", _COARSE, 1, 12)):
         setting = _setting(levels, k)
-        made = _planned(setting.release, setting.axes, k, _RECIPIENTS, ratio, band=RiskBand(0.05, 2))
-        manifest = manifest_of(made, ratio, "release", setting.hierarchies, [()] * _RECIPIENTS)
+        made = _planned(setting.release, setting.axes, k, recipients, ratio, band=RiskBand(0.05, 2))
+        manifest = manifest_of(made, ratio, "release", setting.hierarchies, [()] * recipients)
         rows += _trials(name, setting, manifest, copies(made.problem, list(made.demands), made.found))
         seconds, _ = _timed(partial(_sealed_and_opened, manifest))
         rows += [
