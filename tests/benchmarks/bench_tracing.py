@@ -44,7 +44,7 @@ def run() -> Benchmark:
     """Figures of each part, with CPU seconds."""
     return {
         "name": "tracing",
-        "title": f"Decoys on Adult-TN: {_RECIPIENTS} recipients, {_DECOYS} decoy classes each",
+        "title": f"Decoys on Adult-TN: up to {_RECIPIENTS} recipients, {_DECOYS} decoy classes each",
         "rows": [*_assignments(), *_colluding(), *_tracing()],
         "note": "seconds are of CPU",
     }
@@ -191,7 +191,7 @@ def _trials(name: str, setting: _Setting, manifest: DecoyManifest, held: list[Ma
         answers, seconds = [], 0.0
         for trial in range(trials):
             rng = np.random.default_rng(trial)
-            number = trial % _RECIPIENTS
+            number = trial % len(held)
             classes = held[number].classes
             frame = _labels(setting, leak(np.repeat(classes.cells, classes.records, axis=0), rng))
             took, found = _timed(lambda frame=frame: _traced(setting, manifest, _read(setting, frame)))
@@ -309,7 +309,7 @@ def _people(setting: _Setting, manifest: DecoyManifest, trials: int) -> tuple[li
     subjects = population.codes[inside]
     for trial in range(trials):
         rng = np.random.default_rng(trial)
-        holder = manifest.holders[trial % _RECIPIENTS]
+        holder = manifest.holders[trial % len(manifest.holders)]
         found = population.codes[of_same_origin(population.codes, holder.decoys.cells, setting.axes)]
         people = np.concatenate([rng.choice(found, 3), rng.choice(subjects, 27)])
         incident = incident_of_cells(people, setting.axes, "people")
