@@ -243,6 +243,10 @@ class RecipientFact(Fact):
     basis: str | None = Field(default=None, description="Where the amounts come from; None where unstated.")
 
 
+SAME_PERSON = "same person"
+"""Kind of the check that no person is in several rows, with which its id begins."""
+
+
 class CheckFact(Fact):
     """One validation expectation: counts only."""
 

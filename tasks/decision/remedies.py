@@ -9,11 +9,12 @@ from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.facts import FieldFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.gates import AGREEMENT_IN_FORCE, EARLIER_COPIES, STAGES_FINISHED, VALIDATION_PASSED
-from tasks.decision.record import DecisionRecord, GateResult
+from tasks.decision.record import SAME_PERSON, DecisionRecord, GateResult
 from tasks.request.model import NUMERIC, Measure, Role, ValueType
 
+_CORRECT = "Correct the data, or withhold the columns that failed a check."
+_NAME_PEOPLE = "State in dataset.person which column names the person of each row, adding one to the file if none does."
 _CONDITIONS = {
-    VALIDATION_PASSED: "Correct the data, or withhold the columns that failed a check.",
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
     STAGES_FINISHED: "Remove what kept a stage from finishing, and release again.",
 }
@@ -44,9 +45,18 @@ _DETER = "A higher penalty or a higher rate of detection in the agreement deters
 def remedies(record: DecisionRecord) -> tuple[str, ...]:
     """A sentence for each kind of closed gate, columns first; only of conditions where no risk was measured."""
     closed = [gate for gate in record.gates if not gate.passed and not gate.overridden]
-    conditions = (sentence for gate, sentence in _CONDITIONS.items() if any(one.id == gate for one in closed))
+    ids = {gate.id for gate in closed}
+    conditions = [sentence for gate, sentence in _CONDITIONS.items() if gate in ids]
+    if VALIDATION_PASSED in ids:
+        conditions[:0] = _of_validation(record)
     measured = [gate for gate in closed if gate.measured is not None]
     return (*conditions, *_of_copies(record, closed), *_remedies(record, measured))
+
+
+def _of_validation(record: DecisionRecord) -> list[str]:
+    failed = [one.id for one in record.validation.checks if not one.passed]
+    repeated = [one for one in failed if one.startswith(f"{SAME_PERSON}/")]
+    return [_CORRECT] * (repeated != failed or not failed) + [_NAME_PEOPLE] * bool(repeated)
 
 
 def revoking(release_id: str, recipient: str) -> str:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from tasks.decision.record import SkippedCheck
+from tasks.decision.record import SAME_PERSON, SkippedCheck
 from tasks.request.model import Attribute, PatternName, ReleaseRequest, Role, SafeHarborRule, ValueType
 from tasks.validation.columns import OLDEST_AGE, named_age
 from tasks.validation.patterns import (
@@ -192,7 +192,7 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
 
     if not people:
         yield Check(
-            "same person",
+            SAME_PERSON,
             "no person in several rows, unless dataset.person names each row's person",
             "",
             "same person",

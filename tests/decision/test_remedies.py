@@ -8,7 +8,7 @@ import yaml
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.decision.earlier_facts import ChangesFact, EarlierCopy, EarlierFact
 from tasks.decision.gates import earlier_gate
-from tasks.decision.record import DecisionRecord
+from tasks.decision.record import CheckFact, DecisionRecord
 from tasks.decision.remedies import remedies
 from tasks.request.model import Attribute, Measure
 from tests.support import records, special_records
@@ -104,6 +104,18 @@ def test_of_figures_that_were_not_measured_nothing_is_said() -> None:
     assert remedies(records.changed(record, gates=gates)) == (
         "Correct the data, or withhold the columns that failed a check.",
     )
+
+
+def test_people_in_several_rows_are_to_be_named() -> None:
+    """Withholding a column is no way out: the rows stay those of the same people."""
+    record = _closed(records.blocked(), "validation.passed")
+    repeated = CheckFact(id="same person/x", expectation="no person in several rows", passed=False, checked=9, failed=3)
+    other = repeated.model_copy(update={"id": "email/note", "column": "note"})
+    for checks, told in (((repeated,), 1), ((repeated, other), 2)):
+        validation = record.validation.model_copy(update={"checks": checks})
+        *first, last = remedies(records.changed(record, validation=validation))[:told]
+        assert last.startswith("State in dataset.person which column names the person of each row")
+        assert first == ["Correct the data, or withhold the columns that failed a check."] * (told - 1)
 
 
 def test_conditions_and_passed_gates() -> None:
