@@ -70,8 +70,10 @@ def repeated_people(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[Re
     names: list[tuple[str, Codes]] = []
     for name in request.with_role(Role.DIRECT):
         codes, values = pd.factorize(records[name])
-        yield from _found(records, (name,), codes, tuples, quasi, least=2)
-        if request.dataset.person is None and len(values) and matches(pd.Series(values), _NAMES).mean() >= AGREEING:
+        found = list(_found(records, (name,), codes, tuples, quasi, least=2))
+        yield from found
+        alone = request.dataset.person is None and not found and len(values) > 0
+        if alone and matches(pd.Series(values), _NAMES).mean() >= AGREEING:
             names.append((name, codes))
     if request.dataset.person is not None:
         return

@@ -35,9 +35,7 @@ _ONE_AT_A_TIME = threading.Lock()
 MOST_POSITIONS = 100
 """Positions kept for each check."""
 
-REPEATED = (
-    "records that share a direct identifier and the quasi-identifiers with an earlier one, as rows of a person do"
-)
+REPEATED = "records that share a value and the quasi-identifiers with an earlier one, as rows of a person do"
 Positions = tuple[int, ...]
 """The first of the records that fail a check, counted from 0."""
 
@@ -150,7 +148,6 @@ def _outcome(frame: pd.DataFrame, request: ReleaseRequest, judged: Judged) -> Va
             id=f"repeated person/{one.columns[0]}", description=REPEATED, column=one.columns[0], records=one.again
         )
         for one in repeated_people(frame, request)
-        if not one.is_certain or request.dataset.person is not None
     )
     evidence = digest({name: [fact.model_dump(mode="json") for fact in found] for name, found in facts.items()})
     fact = ValidationFact(

@@ -30,7 +30,7 @@ CARELESS: dict[str, tuple[Callable[[], Base], dict[str, dict[str, Any]], tuple[s
     ),
     "visits": (
         visits,
-        {"zip": {"role": "sensitive"}, "born": {"role": "insensitive"}},
+        {"zip": {"role": "sensitive", "scan": False}, "born": {"role": "insensitive"}},
         ("zip is a column of the population", "born reveals age"),
     ),
     "patients": (
