@@ -1,5 +1,8 @@
 """Every method, played on small random worlds, gives each tuple the cell and the group sizes of plain loops."""
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -141,7 +144,23 @@ def test_what_was_played_is_shared_only_between_equal_stakes(pair_world: World) 
 
 
 def test_methods_are_compared_only_where_that_is_quick() -> None:
-    few, many = (set(compared_with(Method.COMMON, size)) for size in (MOST_BY_RECORD, MOST_BY_RECORD + 1))
+    def compared(choices: int, *, kept: bool = True, chosen: Method = Method.COMMON) -> set[Method]:
+        return set(compared_with(chosen, cast(CountIndex, SimpleNamespace(choices=choices, keeps_cells=kept))))
+
+    few = compared(MOST_BY_RECORD)
     assert few == set(Method) - {Method.NO_ATTACK_REMAINDER}
-    assert few - many == {Method.BASIC, Method.NO_ATTACK, Method.NO_ATTACK_COMMON, Method.SH_FRIENDLY}
-    assert Method.BASIC in compared_with(Method.BASIC, MOST_BY_RECORD + 1)
+    assert few - compared(MOST_BY_RECORD + 1) == {
+        Method.BASIC,
+        Method.NO_ATTACK,
+        Method.NO_ATTACK_COMMON,
+        Method.SH_FRIENDLY,
+    }
+    assert Method.BASIC in compared(MOST_BY_RECORD + 1, chosen=Method.BASIC)
+    assert few - compared(MOST_BY_RECORD, kept=False) == {Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION}
+
+
+def test_cells_of_a_cube_or_of_few_tuples_are_kept(pair_world: World) -> None:
+    dense, sparse = (table_of(pair_world, (0, 0), limit) for limit in (MEBIBYTE, 0))
+    assert (dense.people.form, sparse.people.form) == ("dense", "sparse")
+    assert dense.keeps_cells
+    assert sparse.keeps_cells

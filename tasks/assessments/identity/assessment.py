@@ -48,7 +48,7 @@ class IdentityAssessment(Assessment[IdentityFact]):
             candidate.request,
             candidate.recipient,
             candidate.prepared.distinct_values,
-            compare=compared_with(method, candidate.index.choices) if full else (method,),
+            compare=compared_with(method, candidate.index) if full else (method,),
             released=candidate.released,
         )
         known = candidate.known.get(UNCERTAINTY)

@@ -172,7 +172,7 @@ class LinkageAssessment(Assessment[LinkageFact]):
         generator = candidate.randomness(f"record linkage {candidate.recipient.id}")
         method = candidate.generalization.method
         full = effort is Effort.FULL
-        methods = compared_with(method, candidate.index.choices) if full else (method,)
+        methods = compared_with(method, candidate.index) if full else (method,)
         fact = attack(candidate, generator, methods=methods)
         return Finding(fact, gate_figures(fact))
 

@@ -92,6 +92,11 @@ class CountIndex:
         """Cells of every strategy with their people and records."""
         return CellLayers(self.hierarchies, self.people, self.records)
 
+    @property
+    def keeps_cells(self) -> bool:
+        """Whether cells are at hand once they are counted: in a cube of all of them, or since they are few."""
+        return self.people.form == "dense" or self.layers.are_few
+
     @cached_property
     def axis_sizes(self) -> tuple[int, ...]:
         """Axis positions of each attribute, Safe Harbor's own groups included."""

@@ -1,5 +1,6 @@
 """All generalization methods, in the order in which they are compared. One more is a module and a line here."""
 
+from tasks.generalization.game.count_index import CountIndex
 from tasks.generalization.methods.common_strategy import COMMON
 from tasks.generalization.methods.k_anonymity import K_ANONYMITY
 from tasks.generalization.methods.no_attack_common import NO_ATTACK_COMMON
@@ -30,13 +31,16 @@ MOST_BY_RECORD = 2**25
 """Distinct tuples, times strategies, up to which methods that choose for each record are tried beside a request's."""
 
 
-def compared_with(chosen: Method, choices: int) -> tuple[Method, ...]:
-    """Methods that a release is compared with, where a strategy for each distinct tuple is one of so many in all.
+def compared_with(chosen: Method, index: CountIndex) -> tuple[Method, ...]:
+    """Methods that a release is compared with.
 
     Remainder classes, whose search takes as long as all others, are not, nor where games are large the common strategy
-    and methods that choose for each record; ``assess game`` compares those as well.
+    and methods that choose for each record, nor partitions whose cells are counted anew for each price;
+    ``assess game`` compares those as well.
     """
     slow = {Method.NO_ATTACK_REMAINDER}
-    if choices > MOST_BY_RECORD:
+    if not index.keeps_cells:
+        slow |= {name for name, method in METHODS.items() if method.partitions}
+    if index.choices > MOST_BY_RECORD:
         slow |= {Method.NO_ATTACK_COMMON} | {name for name, method in METHODS.items() if method.per_record}
     return tuple(method for method in Method if method is chosen or method not in slow)
