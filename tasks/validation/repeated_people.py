@@ -81,10 +81,7 @@ def repeated_people(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[Re
         both = np.where((some < 0) | (more < 0), -1, _joint([some, more]))
         yield from _found(records, (one, other), both, tuples, quasi, least=2, certain_only=True)
     for name, attribute in request.attributes.items():
-        if (
-            attribute.role in (Role.WITHHELD, Role.UNREVIEWED, Role.PSEUDONYM)
-            and attribute.type is not ValueType.NUMBER
-        ):
+        if attribute.role in _WITHHELD and attribute.type is not ValueType.NUMBER:
             codes = pd.factorize(records[name])[0]
             yield from _found(records, (name,), codes, tuples, quasi, least=2, certain_only=True)
     for name in request.quasi_identifiers:
@@ -119,7 +116,7 @@ def _found(
     certain_only: bool = False,
 ) -> Iterator[RepeatedPeople]:
     stated = np.flatnonzero(codes >= 0)
-    values = len(np.unique(codes[stated]))
+    values = int(np.count_nonzero(np.bincount(codes[stated])))
     if not 1 < values < len(stated):
         return
     places, same = agreeing(codes[stated], tuples[stated])
@@ -134,10 +131,15 @@ def _found(
 
 
 def agreeing(codes: NDArray[np.integer], tuples: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Places of the records but the first of each identifier, and whether each has the tuple of that first."""
-    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
-    later = np.setdiff1d(np.arange(len(codes)), first, assume_unique=True)
-    same: NDArray[np.bool_] = tuples[later] == tuples[first[place.ravel()[later]]]
+    """Places of the records but the first of each identifier, and whether each has the tuple of that first.
+
+    ``codes`` are numbers of identifiers from 0, shape (n_records,), and ``tuples`` those of quasi-identifiers.
+    """
+    rows = np.arange(len(codes))
+    first = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
+    first[codes[::-1]] = rows[::-1]  # of several rows of one identifier the first is written last
+    later = rows[first[codes] != rows]
+    same: NDArray[np.bool_] = tuples[later] == tuples[first[codes[later]]]
     return later, same
 
 
