@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.request.model import DEFAULT_GATES, NUMERIC, GroupLevels, PatternName, Role, ValueType, records_for
+from tasks.validation.columns import POSTCODE_WORDS
 from tasks.validation.forms import are_postcodes
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
 from tasks.validation.scan import scan
@@ -241,7 +242,7 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "telefone efternamn förnamn personnummer adress etternavn fornavn efternavn bsn nif"
     ),
     Theme.AGE: _words("age ages alter lebensalter âge edad leeftijd età idade ålder alder"),
-    Theme.ZIP: _words("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr"),
+    Theme.ZIP: POSTCODE_WORDS,
     Theme.PLACE: _words(
         "city town village county municipality district region place location residence fips tract hospital "
         "clinic facility site ward provider residency resides urban rural metro metropolitan "

@@ -60,7 +60,8 @@ _COORDINATE = _words(
     "coordinate coordinates gps x y"
 )
 _GRID = _words("easting northing utm")
-_POSTCODE = _words("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr")
+POSTCODE_WORDS = _words("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr")
+"""Words of a name that say that a column holds postcodes."""
 _POSTCODES = r"^[0-9]{4,7}(?:-[0-9]{3,4})?\z"
 _FIRST_DAY, _LAST_DAY = 7306, 51501
 _FIRST_SECOND, _LAST_SECOND = 315_532_800, 2_208_988_800
@@ -108,7 +109,7 @@ class FileColumns:
     def located(self, column: str) -> Flags:
         """Records whose cell is a coordinate, or a postcode of digits in a column that is named so."""
         cells, words = self._numbers[column], frozenset(name_words(column))
-        if words & _POSTCODE:
+        if words & POSTCODE_WORDS:
             encoded = encode(self.frame[column])
             if len(encoded.values) and matches(encoded.values, _POSTCODES).mean() >= _AGREEING:
                 return encoded.codes >= 0
