@@ -246,7 +246,7 @@ def _requested(call: GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
         return earlier[-1].at, earlier[-1].actor
     replaced = {one.release_id for one in call.identity.decided_before.values()}
     for entry in call.ledger.entries(event=Event.REQUESTED) if replaced else ():
-        if entry.release_id in replaced:  # whoever handed the same request in does not review it now
+        if entry.release_id in replaced:  # whoever submitted the same request does not review it now
             by = reduce(submitted_again, sorted(submitters_of(entry.actor)), by)
     sample = sample_item(loaded.request.population)
     body = {

@@ -125,12 +125,12 @@ class QueuedRequest(BaseModel):
 
     @property
     def submissions(self) -> tuple[Submission, ...]:
-        """Everybody who has handed it in, in order."""
+        """Everybody who has submitted it, in order."""
         return (Submission(self.handed_in_by, self.accepted_at), *self.hand_ins)
 
     @property
     def actor(self) -> str:
-        """Actor in whose name it runs: the first who handed it in, with every other login that did."""
+        """Actor in whose name it runs: the first who submitted it, with every other login that did."""
         logins = (login for one in self.hand_ins for login in sorted(one.logins))
         return reduce(submitted_again, logins, self.handed_in_by)
 

@@ -41,7 +41,7 @@ class BoardRecipient:
 
 @dataclass(frozen=True)
 class Submission:
-    """A login or token that has handed a request in, and when it first did."""
+    """A login or token that has submitted a request, and when it first did."""
 
     by: str
     at: datetime
@@ -71,7 +71,7 @@ class BoardRequest:
     requester: str
     """Id of the person who asks for it, as noted where the document was not kept; empty where nobody was noted."""
     hand_ins: tuple[Submission, ...]
-    """Everybody who has handed it in, in order, the first at least."""
+    """Everybody who has submitted it, in order, the first at least."""
     recipients: tuple[BoardRecipient, ...]
     since: datetime
     """Time of the last change that is known."""
@@ -89,7 +89,7 @@ class BoardRequest:
 
     @property
     def handed_in_by(self) -> str:
-        """Person who handed it in first."""
+        """Person who submitted it first."""
         return self.hand_ins[0].by
 
     @property

@@ -169,7 +169,7 @@ class ReleaseAction:
 
 
 def with_late_submissions(release: OpenRelease) -> OpenRelease:
-    """The release once the ledger names all who have handed it in since its run began: votes of theirs are void.
+    """The release once the ledger names all who have submitted it since its run began: votes of theirs are void.
 
     The service records them as they come, but for those who came before the decision, or as it died.
     """

@@ -40,7 +40,7 @@ def submissions_of(workspace: Workspace, record: DecisionRecord) -> list[Submiss
 
 
 def note_late_submissions(ledger: Ledger, release_id: str, submissions: Sequence[Submission], at: datetime) -> None:
-    """Record for every recipient of a decided release who has handed its request in since its run began, each once."""
+    """Record for every recipient of a decided release who has submitted its request since its run began, each once."""
     entries = ledger.entries(release_id=release_id)
     decided = {entry.recipient: entry.sequence for entry in entries if entry.event is Event.DECIDED}
     noted = {

@@ -55,7 +55,7 @@ class Subject:
     voted: tuple[str, ...] = field(default=())
     """Reviewers who have voted in this round."""
     submitters: frozenset[str] = frozenset()
-    """Logins that have handed it in."""
+    """Logins that have submitted it."""
 
     @classmethod
     def of(cls, entry: Entry, of_release: Sequence[Entry]) -> "Subject":
@@ -82,7 +82,7 @@ class Subject:
         )
 
     def concerns(self, person: EnrolledPerson, kind: NewsKind) -> bool:
-        """Whether news of a kind concerns a person: who asked for it or handed it in, a reviewer or an officer."""
+        """Whether news of a kind concerns a person: who asked for it or submitted it, a reviewer or an officer."""
         if self.requester_id == person.id or same_person(self.requested_by, person.name):
             return kind in _OF_REQUESTERS
         if kind in _OF_REQUESTERS and not self.submitters.isdisjoint(map(login_of, person.logins)):

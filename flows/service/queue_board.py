@@ -66,7 +66,7 @@ class QueueBoard:
         return None if entry is None else self._shown(entry)
 
     def hand_ins(self, name: str) -> tuple[Submission, ...]:
-        """Everybody who has handed a request in."""
+        """Everybody who has submitted a request."""
         entry = self._queue.get(name)
         return () if entry is None else entry.submissions
 

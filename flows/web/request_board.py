@@ -23,7 +23,7 @@ class RequestBoard(Protocol):
         ...
 
     def hand_ins(self, name: str) -> tuple[Submission, ...]:
-        """Everybody who has handed a request in."""
+        """Everybody who has submitted a request."""
         ...
 
     def cancel(self, name: str, by: str, reason: str) -> BoardState:

@@ -125,7 +125,7 @@ class _Fold:
         self._record_sha256 = record_sha256
         self._votes: dict[str, Entry] = {}
         self._hands = set[str]()
-        """Logins, and ids of people, that handed the request in once its run had begun."""
+        """Logins, and ids of people, that submitted the request once its run had begun."""
         self._in_review = False
 
     def add(self, entry: Entry) -> None:
@@ -182,7 +182,7 @@ class _Fold:
         self._votes[name] = entry
 
     def _handed_in(self, entry: Entry) -> None:
-        """Votes of whoever has handed the request in too are void, unless they have decided."""
+        """Votes of whoever has submitted the request too are void, unless they have decided."""
         people = entry.body["people"]
         if not isinstance(people, list):
             raise TypeError("people")
@@ -198,7 +198,7 @@ class _Fold:
         """Refuse a vote or override by somebody who took part in the request, before its run or since."""
         check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
         late = self._has_hand(entry)
-        _expect(not late, "a vote or override by somebody who had handed the request in too", "another person")
+        _expect(not late, "a vote or override by somebody who had submitted the request too", "another person")
 
     def _reviewed(self, entry: Entry) -> None:
         self._awaiting()

@@ -38,7 +38,7 @@ class Event(StrEnum):
     RELEASED = "released"  # a recipient's copy is part of the bundle that is being published
     PUBLISHED = "published"  # the sealed bundle, named by the digest of its manifest, may be moved to its place
     VOTED = "voted"  # a reviewer has voted; the entry commits to the vote without disclosing it
-    # Another login has handed the same request in since its run began: it has no vote, and one cast before is void.
+    # Another login has submitted the same request since its run began: it has no vote, and one cast before is void.
     HANDED_IN = "handed in"
     REVIEWED = "reviewed"  # a vote was opened, with its reason, once all were in
     REJECTED = "rejected"  # the reviewers have decided against a recipient's release
