@@ -323,7 +323,8 @@ def goes_on_without_database(world: World, server: Server, variables: dict[str, 
     try:
         serving.wait_until_ready()
         (inbox / "request.yaml").write_bytes(world.request.read_bytes())
-        (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
+        (receipt,) = serving.wait(lambda: list((inbox / "accepted").glob("*.receipt.txt")), "it is taken in")
+        (entry,) = Queue(world.workspace).open_entries()
         server.kill()
 
         def waits() -> bool:
@@ -337,7 +338,6 @@ def goes_on_without_database(world: World, server: Server, variables: dict[str, 
         done = serving.wait_for(entry.id, "decided")
         assert (done.lost, done.waits_for) == (0, "")
         serving.wait(lambda: serving.ask("/health")[0] == 200, "health is well again")
-        (receipt,) = (inbox / "accepted").glob("*.receipt.txt")
         outcome = f"id: {entry.id}\nstate: decided\nuniversity: released\n"
         serving.wait(lambda: receipt.read_text().startswith(outcome), "the receipt has the outcome")
     finally:
