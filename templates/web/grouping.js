@@ -110,11 +110,13 @@
   });
   document.addEventListener("dragend", () => {
     held = [];
-    mark(null);
+    draw();
   });
   document.addEventListener("change", (event) => {
     if (event.target.closest(".groups") !== null) draw();
   });
-  document.addEventListener("htmx:afterSwap", draw);
+  document.addEventListener("htmx:afterSwap", () => {
+    if (held.length === 0) draw(); // what is being dragged stays where it is
+  });
   draw();
 })();

@@ -2,6 +2,7 @@
 
 import runpy
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,15 @@ def test_values_and_groups_are_dragged_onto_one_another(browser: Any, tmp_path: 
             return [tab.page.input_value(f"[name='group.{number}']") for number in range(3)]
 
         def drag(what: str, onto: str) -> None:
-            tab.page.drag_and_drop(f".board .{what}", f".board {onto}")
+            with previewed():
+                tab.page.drag_and_drop(f".board .{what}", f".board {onto}")
+
+        @contextmanager
+        def previewed() -> Iterator[None]:
+            """Wait for the preview of a change, which moves the board."""
+            with tab.page.expect_response(lambda answer: answer.request.method == "POST"):
+                yield
+            tab.page.wait_for_load_state("networkidle")
 
         drag("part:text-is('north')", ".part:text-is('south')")
         assert groups() == ["north, south", "north, south", ""]
@@ -218,9 +227,8 @@ def test_values_and_groups_are_dragged_onto_one_another(browser: Any, tmp_path: 
         drag("value:text-is('north')", "> div")
         assert groups() == ["", "south, west", "south, west"]
         tab.page.fill("[name='group.1']", "coast")
-        with tab.page.expect_response(lambda answer: answer.request.method == "POST"):  # the preview moves the board
+        with previewed():
             tab.page.keyboard.press("Tab")
-        tab.page.wait_for_load_state("networkidle")
         drag("part:text-is('north')", ".group:has-text('coast')")
         assert groups() == ["coast", "coast", ""]
         drag("group > .name", ".part:text-is('west')")
