@@ -10,7 +10,6 @@ from tasks.assessments.linkage.holdings import known_numbers
 from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import ParameterError
 from tasks.decision.gates import agreement_gate
-from tasks.draft.roles import HINTS, Theme
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
@@ -18,7 +17,6 @@ from tasks.microdata.tables import own_rows
 from tasks.redaction.columns import redacted
 from tasks.request.model import DIVISIONS, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
 from tasks.request.unused import unused_terms
-from tasks.validation.columns import name_words
 from tasks.validation.repeated_people import repeated_people
 
 
@@ -26,7 +24,6 @@ def check_notes(request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared
     """All notes on a request and its data; raises DataError where a text is not in the language stated."""
     yield from _people_notes(frame, request)
     yield from _unreviewed_notes(request)
-    yield from _unknown_notes(request)
     yield from _text_notes(frame, request)
     yield from unused_terms(request)
     yield from absent_values(frame, request)
@@ -65,21 +62,6 @@ def agreement_notes(request: ReleaseRequest, today: date) -> Iterator[str]:
 def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
     if columns := unreviewed(request):
         yield f"withheld, because nobody has reviewed them: {', '.join(columns)}; give each a role to release it"
-
-
-def _unknown_notes(request: ReleaseRequest) -> Iterator[str]:
-    """Columns that the request says nobody knows, though their names say what neighbours and registers do."""
-    usual = frozenset[str]().union(*(HINTS[theme] for theme in (Theme.AGE, Theme.ZIP, Theme.PERSON)))
-    stated = [
-        name
-        for name, one in request.attributes.items()
-        if not one.role.withheld and one.known_probability == 0 and not usual.isdisjoint(name_words(name))
-    ]
-    if stated:
-        yield (
-            f"the request states that nobody outside can know {', '.join(stated)} (known_probability: 0), and no gate "
-            "counts them as known. Others usually know such columns: make them quasi-identifiers unless you are sure"
-        )
 
 
 def _text_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:

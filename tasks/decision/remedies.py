@@ -10,6 +10,7 @@ from tasks.assessments.identity.facts import FieldFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.gates import AGREEMENT_IN_FORCE, EARLIER_COPIES, STAGES_FINISHED, VALIDATION_PASSED
 from tasks.decision.record import SAME_PERSON, DecisionRecord, GateResult
+from tasks.request.column_names import usually_known
 from tasks.request.model import NUMERIC, Measure, Role, ValueType
 
 _CORRECT = "Correct the data, or withhold the columns that failed a check."
@@ -137,7 +138,11 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
         f"Cause{'s' * (len(told) > 1)}: {'; '.join(told)}."
     )
     grouped = [*dict.fromkeys([*revealing, *(one.name for one in known)])]
-    unstated = [one.name for one in known if one.known_probability is None and one.name not in revealing]
+    unstated = [
+        one.name
+        for one in known
+        if one.known_probability is None and one.name not in revealing and not usually_known(one.name)
+    ]
     ways = []
     if grouped:
         ways.append(_in_groups(record, grouped, names))

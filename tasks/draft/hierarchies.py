@@ -12,9 +12,10 @@ from datetime import date, datetime
 
 from tasks.draft.icd10 import icd10_levels, is_icd10
 from tasks.draft.number_groups import of_ages, of_few_whole_numbers, of_numbers
-from tasks.draft.roles import PLAIN_INTEGER, Suggestion, Theme
+from tasks.draft.roles import PLAIN_INTEGER, Suggestion
 from tasks.microdata.build import TOP, from_groups
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tasks.request.column_names import Theme
 from tasks.request.model import (
     DEFAULT_GATES,
     NUMERIC,

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tasks.draft.roles import Suggestion, Theme
+from tasks.draft.roles import Suggestion
 from tasks.generalization.kanonymity.classes import fold
 from tasks.microdata.persons import Persons
+from tasks.request.column_names import Theme
 from tasks.request.model import PatternName, Role, ValueType
 from tasks.validation.forms import rows_again
 from tasks.validation.repeated_people import AGREEING, BY_CHANCE, agreeing

@@ -8,15 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from enum import StrEnum
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tasks.request.column_names import HINTS, Theme
 from tasks.request.model import DEFAULT_GATES, NUMERIC, GroupLevels, PatternName, Role, ValueType, records_for
-from tasks.validation.columns import POSTCODE_WORDS
 from tasks.validation.forms import are_postcodes
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
 from tasks.validation.scan import scan
@@ -192,18 +191,6 @@ _MOSTLY = 0.95
 _FEW = 0.1
 
 
-class Theme(StrEnum):
-    """Subject of a column, as far as its name or values show it."""
-
-    IDENTITY = "identity"
-    AGE = "age"
-    ZIP = "zip"
-    PLACE = "place"
-    DATE = "date"
-    PERSON = "person"
-    PRIVATE = "private"
-
-
 @dataclass(frozen=True)
 class Suggestion:
     """A role for a column, with the reasons in a few words each; what a role means is told once for all columns."""
@@ -230,58 +217,6 @@ class Suggestion:
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
-
-HINTS: Mapping[Theme, frozenset[str]] = {
-    Theme.IDENTITY: _words(
-        "surname forename firstname lastname fullname initials ssn sin nin nhs mrn email mail phone telephone "
-        "tel mobile fax address addr street url website ip passport licence license plate vin account iban "
-        "card beneficiary photo fingerprint username login uuid guid serial device latitude longitude lat lon "
-        "geocode nachname vorname telefon adresse straße strasse anschrift prénom prenom nombre apellido "
-        "apellidos teléfono "
-        "telefono adresse dirección direccion achternaam voornaam adres telefoon cognome indirizzo sobrenome endereço "
-        "telefone efternamn förnamn personnummer adress etternavn fornavn efternavn bsn nif"
-    ),
-    Theme.AGE: _words("age ages alter lebensalter âge edad leeftijd età idade ålder alder"),
-    Theme.ZIP: POSTCODE_WORDS,
-    Theme.PLACE: _words(
-        "city town village county municipality district region place location residence fips tract hospital "
-        "clinic facility site ward provider residency resides urban rural metro metropolitan "
-        "ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
-        "ville commune département departement région hôpital hopital ciudad municipio provincia "
-        "woonplaats gemeente comune città regione município concelho kommun kommune län fylke"
-    ),
-    Theme.DATE: _words(
-        "birth birthday birthdate born dob yob yrbth yrdth date day month year time timestamp admission "
-        "admitted discharge discharged visit death dod deceased days weeks months geburtsdatum geburtstag geburtsjahr "
-        "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha "
-        "geboortedatum nascita nascimento födelsedatum födelseår fødselsdato fødselsår dato"
-    ),
-    Theme.PERSON: _words(
-        "sex gender race ethnicity ethnic nationality nation country continent state citizenship citizen native origin "
-        "language birthplace black white hispanic male female tribe religion faith marital married spouse "
-        "children kids relationship household family education educ schooling degree school occupation job profession "
-        "employer employment work workclass industry veteran military height geschlecht nationalität "
-        "staatsangehörigkeit familienstand konfession sprache schulabschluss bildung beruf kinder größe sexe "
-        "nationalité profession langue civil origine ethnie personnes enfants emploi métier logement "
-        "sexo nacionalidad profesión idioma origen "
-        "geslacht nationaliteit opleiding beroep sesso nazionalità istruzione professione nacionalidade escolaridade "
-        "profissão kön kjønn køn civilstånd sivilstand civilstand utbildning utdanning uddannelse yrke erhverv"
-    ),
-    Theme.PRIVATE: _words(
-        "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication "
-        "medicine treatment procedure therapy lab test result results hiv cancer gene genotype mutation "
-        "mental psychiatric menopause menopausal menostat pregnancy pregnant disability outcome income salary wage "
-        "wages pay earnings capital debt loan credit tax benefit vote party political union sexual "
-        "orientation crime arrest conviction grade score followup survival cd4 cd8 hba1c glucose cholesterol "
-        "creatinine hemoglobin haemoglobin amount cost costs charge charges price payment revenue "
-        "diagnose erkrankung krankheit hauptdiagnose nebendiagnose kosten gewicht "
-        "medikament behandlung einkommen gehalt kredit schulden diagnostic maladie traitement revenu salaire prêt "
-        "crédit dette faillite bankruptcy diagnóstico enfermedad tratamiento ingresos "
-        "ziekte inkomen salaris malattia reddito stipendio doença rendimento salário sjukdom sykdom sygdom inkomst "
-        "inntekt indkomst lön lønn"
-    ),
-}
-"""Words of a column's name or label that say what it is about."""
 
 _OF_CALENDAR = _words(
     "birth birthday birthdate born dob yob yrbth yrdth date day month year geburtsdatum geburtstag geburtsjahr "

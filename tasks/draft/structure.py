@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
-from tasks.draft.roles import GENERIC_NAMES, ColumnProfile, Theme, theme_of
+from tasks.draft.roles import GENERIC_NAMES, ColumnProfile, theme_of
+from tasks.request.column_names import Theme
 from tasks.validation.values import EncodedColumn
 
 Columns = Mapping[str, EncodedColumn]

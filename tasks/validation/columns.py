@@ -13,8 +13,6 @@ ages over 89       it is named years alone, or agrees to one year with a column 
 =================  =============================================================================================
 """
 
-import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tasks.request.column_names import POSTCODE_WORDS, name_words
 from tasks.request.model import ReleaseRequest, SafeHarborRule, ValueType
 from tasks.validation.values import encode, matches, read_days, read_numbers
 
@@ -31,8 +30,6 @@ OLDEST_AGE = 89
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -60,8 +57,6 @@ _COORDINATE = _words(
     "coordinate coordinates gps x y"
 )
 _GRID = _words("easting northing utm")
-POSTCODE_WORDS = _words("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr")
-"""Words of a name that say that a column holds postcodes."""
 _POSTCODES = r"^[0-9]{4,7}(?:-[0-9]{3,4})?\z"
 _FIRST_DAY, _LAST_DAY = 7306, 51501
 _FIRST_SECOND, _LAST_SECOND = 315_532_800, 2_208_988_800
@@ -72,16 +67,6 @@ _WEEKDAYS = 10.0
 """F statistic of counts by day of the week past which days are told from other numbers."""
 _LEAST_DAYS = 60
 _LONGEST_MONTH = np.array([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-
-
-def name_words(column: str) -> tuple[str, ...]:
-    """Words of a column's name, in small letters without accents.
-
-    >>> name_words("Âge_atVisit2")
-    ('age', 'at', 'visit')
-    """
-    plain = "".join(one for one in unicodedata.normalize("NFKD", column) if not unicodedata.combining(one))
-    return tuple(word.lower() for word in _WORD.findall(plain))
 
 
 def named_age(column: str) -> bool:

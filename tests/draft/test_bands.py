@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tasks.draft.hierarchies import draft_hierarchy
 from tasks.draft.number_groups import of_ages, of_few_whole_numbers, of_numbers
-from tasks.draft.roles import Suggestion, Theme, profile, suggest
+from tasks.draft.roles import Suggestion, profile, suggest
 from tasks.microdata.hierarchy import hierarchy_from_rows
+from tasks.request.column_names import Theme
 from tasks.request.model import Role
 from tasks.validation.values import encode
 

@@ -23,13 +23,13 @@ from tasks.draft.roles import (
     UNCLEAR,
     ColumnProfile,
     Suggestion,
-    Theme,
     profile,
     suggest,
 )
 from tasks.draft.separation import MAXIMUM_RECORDS, separations
 from tasks.draft.stated import Stated
 from tasks.microdata.build import from_dates, from_intervals, from_prefixes, read_arx
+from tasks.request.column_names import Theme
 from tasks.request.document import Location
 from tasks.request.file_form import FileForm
 from tasks.request.load import LoadedRequest, load_request

@@ -17,6 +17,7 @@ from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import CodedColumn, Events, Prepared
 from tasks.microdata.persons import distinct_values
 from tasks.microdata.withheld import DATE_PARTS, with_date_parts
+from tasks.request.column_names import usually_known
 from tasks.request.model import NUMERIC, Measure, ReleaseRequest, Role, ValueType
 
 Rows = NDArray[np.intp]
@@ -133,10 +134,13 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
             masked=name in masked.names,
             numeric=request.attributes[name].type in NUMERIC and _complete(prepared, name),
             excused=str(request.attributes[name].excused or ""),
-            findings=tuple(
-                one.model_copy(update={"knowable": _knowable(request, one)})
-                for one in found[name]
-                if name not in request.dated or one.sign is not Sign.UNIQUE
+            findings=(
+                *(
+                    one.model_copy(update={"knowable": _knowable(request, one)})
+                    for one in found[name]
+                    if name not in request.dated or one.sign is not Sign.UNIQUE
+                ),
+                *_named(request, name),
             ),
         )
         for name in request.delivered
@@ -151,6 +155,13 @@ def _knowable(request: ReleaseRequest, finding: ColumnFinding) -> bool:
         name for name, one in request.attributes.items() if one.role is Role.WITHHELD and one.known_probability != 0
     }
     return bool(finding.revealed(withheld))
+
+
+def _named(request: ReleaseRequest, name: str) -> Iterator[ColumnFinding]:
+    """A finding on a column that the request states to be unknown, where its name says what others usually know."""
+    word = usually_known(name)
+    if word and request.attributes[name].known_probability == 0:
+        yield ColumnFinding(sign=Sign.NAMED, columns=(name,), word=word)
 
 
 def _linking(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact]:

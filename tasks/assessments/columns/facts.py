@@ -29,6 +29,12 @@ class Sign(StrEnum):
     """A few records have values far from all others."""
     LINKS = "links"
     """Its pseudonyms link records of people whom no risk takes together."""
+    NAMED = "named"
+    """Its name tells a subject that others usually know, though the request states that nobody outside can know it."""
+
+
+_OF_VALUES = frozenset({Sign.TELLS, Sign.ADDS, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
+"""Signs of values that depend on those of other columns."""
 
 
 class ColumnFinding(Fact):
@@ -38,6 +44,7 @@ class ColumnFinding(Fact):
     columns: tuple[str, ...] = Field(description="Released columns that it takes together, this one among them.")
     others: tuple[str, ...] = Field(default=(), description="Quasi-identifiers, withheld or listed columns.")
     table: str = Field(default="", description="Table of people that has the column.")
+    word: str = Field(default="", description="Word of its name that tells a subject that others usually know.")
     share: float = Field(default=1.0, description="Share of information or records, to hundredths.")
     knowable: bool = Field(
         default=False,
@@ -77,6 +84,11 @@ class ColumnFinding(Fact):
                 said = f"is a column of the {self.table}"
             case Sign.LISTED:
                 said = f"has the values of the {self.table}'s column {others}"
+            case Sign.NAMED:
+                said = (
+                    f"has “{self.word}” in its name, which others usually know, and the request states that nobody "
+                    "outside can know it (known_probability: 0)"
+                )
             case Sign.LINKS:
                 said = f"links records, whose risks are measured one by one: {share} as many pseudonyms as records"
             case _:
@@ -121,7 +133,10 @@ class ColumnFact(Fact):
         if known:
             unknown = f"state “known_probability: 0” under {' and '.join(known)} if nobody outside can know it"
             return (unknown if self.excused else f"{unknown}, and {excuse}",)
-        if {one.sign for one in self.findings} <= {Sign.UNIQUE, Sign.FAR} and self.numeric and not self.masked:
+        signs = {one.sign for one in self.findings}
+        if signs == {Sign.NAMED}:
+            return f"make {name} a quasi-identifier", "leave its known_probability out, so that gates count it", excuse
+        if signs <= {Sign.UNIQUE, Sign.FAR} and self.numeric and not self.masked:
             return f"mask {name} (masking: attributes: [{name}], method: individual-ranking, k: 5)", excuse
         return (excuse,)
 
@@ -153,8 +168,7 @@ class ColumnsFact(Fact):
                 (finding.columns, finding.others[0])
                 for column in self.columns
                 for finding in column.findings
-                if finding.sign not in (Sign.LISTED, Sign.UNIQUE, Sign.FAR, Sign.LINKS) and len(finding.others) == 1
-                if finding.others[0] in names
+                if finding.sign in _OF_VALUES and len(finding.others) == 1 and finding.others[0] in names
             )
         )
 

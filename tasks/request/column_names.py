@@ -1,0 +1,116 @@
+"""Subjects of columns, as far as the words of their names show them."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from enum import StrEnum
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_SPELT_OUT = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "Æ": "Ae", "ł": "l", "Ł": "L"})
+"""Letters that are no letter with an accent."""
+
+
+class Theme(StrEnum):
+    """Subject of a column, as far as its name or values show it."""
+
+    IDENTITY = "identity"
+    AGE = "age"
+    ZIP = "zip"
+    PLACE = "place"
+    DATE = "date"
+    PERSON = "person"
+    PRIVATE = "private"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+POSTCODE_WORDS = _words("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr")
+"""Words of a name that say that a column holds postcodes."""
+
+HINTS: Mapping[Theme, frozenset[str]] = {
+    Theme.IDENTITY: _words(
+        "surname forename firstname lastname fullname initials ssn sin nin nhs mrn email mail phone telephone "
+        "tel mobile fax address addr street url website ip passport licence license plate vin account iban "
+        "card beneficiary photo fingerprint username login uuid guid serial device latitude longitude lat lon "
+        "geocode nachname vorname telefon adresse straße strasse anschrift prénom prenom nombre apellido "
+        "apellidos teléfono "
+        "telefono adresse dirección direccion achternaam voornaam adres telefoon cognome indirizzo sobrenome endereço "
+        "telefone efternamn förnamn personnummer adress etternavn fornavn efternavn bsn nif"
+    ),
+    Theme.AGE: _words("age ages alter lebensalter âge edad leeftijd età idade ålder alder"),
+    Theme.ZIP: POSTCODE_WORDS,
+    Theme.PLACE: _words(
+        "city town village county municipality district region place location residence fips tract hospital "
+        "clinic facility site ward provider residency resides urban rural metro metropolitan "
+        "ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
+        "ville commune département departement région hôpital hopital ciudad municipio provincia "
+        "woonplaats gemeente comune città regione município concelho kommun kommune län fylke"
+    ),
+    Theme.DATE: _words(
+        "birth birthday birthdate born dob yob yrbth yrdth date day month year time timestamp admission "
+        "admitted discharge discharged visit death dod deceased days weeks months geburtsdatum geburtstag geburtsjahr "
+        "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha "
+        "geboortedatum nascita nascimento födelsedatum födelseår fødselsdato fødselsår dato"
+    ),
+    Theme.PERSON: _words(
+        "sex gender race ethnicity ethnic nationality nation country continent state citizenship citizen native origin "
+        "language birthplace black white hispanic male female tribe religion faith marital married spouse "
+        "children kids relationship household family education educ schooling degree school occupation job profession "
+        "employer employment work workclass industry veteran military height geschlecht nationalität "
+        "staatsangehörigkeit familienstand konfession sprache schulabschluss bildung beruf kinder größe sexe "
+        "nationalité profession langue civil origine ethnie personnes enfants emploi métier logement "
+        "sexo nacionalidad profesión idioma origen "
+        "geslacht nationaliteit opleiding beroep sesso nazionalità istruzione professione nacionalidade escolaridade "
+        "profissão kön kjønn køn civilstånd sivilstand civilstand utbildning utdanning uddannelse yrke erhverv"
+    ),
+    Theme.PRIVATE: _words(
+        "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication "
+        "medicine treatment procedure therapy lab test result results hiv cancer gene genotype mutation "
+        "mental psychiatric menopause menopausal menostat pregnancy pregnant disability outcome income salary wage "
+        "wages pay earnings capital debt loan credit tax benefit vote party political union sexual "
+        "orientation crime arrest conviction grade score followup survival cd4 cd8 hba1c glucose cholesterol "
+        "creatinine hemoglobin haemoglobin amount cost costs charge charges price payment revenue "
+        "diagnose erkrankung krankheit hauptdiagnose nebendiagnose kosten gewicht "
+        "medikament behandlung einkommen gehalt kredit schulden diagnostic maladie traitement revenu salaire prêt "
+        "crédit dette faillite bankruptcy diagnóstico enfermedad tratamiento ingresos "
+        "ziekte inkomen salaris malattia reddito stipendio doença rendimento salário sjukdom sykdom sygdom inkomst "
+        "inntekt indkomst lön lønn"
+    ),
+}
+"""Words of a column's name or label that say what it is about."""
+
+_OF_CARE = _words("hospital clinic facility site ward provider krankenhaus klinik hôpital hopital")
+"""Words of places where people were treated, which need not be known of them."""
+
+
+def name_words(column: str) -> tuple[str, ...]:
+    """Words of a column's name, in small letters without accents.
+
+    >>> name_words("Âge_atVisit2")
+    ('age', 'at', 'visit')
+    """
+    apart = unicodedata.normalize("NFKD", column.translate(_SPELT_OUT))
+    plain = "".join(one for one in apart if not unicodedata.combining(one))
+    return tuple(word.lower() for word in _WORD.findall(plain))
+
+
+def usually_known(column: str) -> str:
+    """The first word of a column's name that tells a subject that neighbours, colleagues or registers know.
+
+    These are ages, postcodes, places of residence and a person's circumstances, such as sex, education or occupation.
+    Empty where no word does.
+
+    >>> usually_known("raceGroup"), usually_known("Größe"), usually_known("home_ward"), usually_known("diagnosis")
+    ('race', 'grosse', '', '')
+    """
+    return next((word for word in name_words(column) if word in _USUALLY_KNOWN), "")
+
+
+_USUALLY_KNOWN = frozenset(
+    word
+    for theme in (Theme.AGE, Theme.ZIP, Theme.PLACE, Theme.PERSON)
+    for hint in HINTS[theme] - _OF_CARE
+    for word in name_words(hint)
+)
