@@ -13,19 +13,9 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from tasks.request.adversary_terms import AdversaryTerms
 from tasks.request.attribute import (
-    GROUPING,
     NUMERIC,
-    PARAMETER_OF,
     Attribute,
-    DateLevels,
-    DatePeriod,
     DateTerms,
-    GroupLevels,
-    HierarchySource,
-    IntervalLevels,
-    Masking,
-    MaskingName,
-    PrefixLevels,
     PseudonymFormat,
     PseudonymTerms,
     Role,
@@ -47,7 +37,16 @@ from tasks.request.generalization_policy import (
     KAnonymity,
     SharedRepresentation,
 )
+from tasks.request.hierarchy_source import (
+    DateLevels,
+    DatePeriod,
+    GroupLevels,
+    HierarchySource,
+    IntervalLevels,
+    PrefixLevels,
+)
 from tasks.request.longitudinal import is_identifier, longitudinal_rules, role_in_words
+from tasks.request.masking_terms import GROUPING, PARAMETER_OF, Masking, MaskingName
 from tasks.request.missing import MissingPolicy, MissingReading
 from tasks.request.part import (
     Cost,

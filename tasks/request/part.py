@@ -119,3 +119,8 @@ def listed(names: list[str], last: str = "and") -> str:
     ('a, b and c', 'a or b', 'none')
     """
     return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else "".join(names) or "none"
+
+
+def given(part: RequestPart, names: Iterable[str]) -> list[str]:
+    """Keys, among some, that a part has a value for, each once."""
+    return [name for name in dict.fromkeys(names) if getattr(part, name) is not None]
