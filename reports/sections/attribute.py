@@ -28,6 +28,7 @@ def attribute(view: FileView, fact: AttributeFact) -> Iterator[Block]:
         if fact.disclosed_records
         else f"No class{_of_all(view, fact)} does.",
         f"Classes are told apart by {', '.join(fact.known)} too, known for certain." if fact.known else None,
+        *(f"All records alike in {name} disclose {one.column}." for one in fact.columns for name in one.by),
     )
     yield Table(
         "What classes disclose, by sensitive column",

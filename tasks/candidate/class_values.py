@@ -109,6 +109,8 @@ class DisclosedValues(Disclosed):
     """Whether the class of each record discloses its value by itself; shape (n_records,)."""
     by_chance: float
     """Records in classes of one value to be expected if values were independent of classes."""
+    by: tuple[str, ...] = ()
+    """Known columns whose values alone disclose what the classes are too small to show."""
 
 
 def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> DisclosedValues:

@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,11 @@ from tasks.candidate.class_values import (
 )
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import fold_columns
-from tasks.microdata.coded import CodedColumn, Prepared, certain_columns, sensitivities
-from tasks.request.model import Measure, MissingReading, ReleaseRequest
+from tasks.microdata.coded import CodedColumn, Prepared, certain_columns, presumed_columns, sensitivities
+from tasks.request.model import Measure, MissingReading, ReleaseRequest, Role
+
+_LEAST_RECORDS = 20
+"""Mean records of a class by one known column from which it is judged by itself."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +34,14 @@ class JudgedClasses(ABC):
     classes: Ranks
     """Class of each record, from 0 without gaps: alike in cells and in what is known for certain."""
     columns: Mapping[str, OrderedValues]
+    alike: Mapping[str, Ranks] = field(default_factory=dict, kw_only=True)
+    """Wider classes by one known column each, in the same form, for what the classes are too small to show."""
 
     @property
     def tests(self) -> int:
         """Pairs of a class and a value in all columns, among which chance has its pick."""
-        return sum(len(column.ends) for column in self.columns.values()) * int(self.classes.max(initial=0) + 1)
+        classes = sum(int(one.max(initial=0)) + 1 for one in (self.classes, *self.alike.values()))
+        return sum(len(column.ends) for column in self.columns.values()) * classes
 
     @property
     @abstractmethod
@@ -68,16 +75,30 @@ class ValueCounts(JudgedClasses):
         columns: Mapping[str, CodedColumn],
         rows: NDArray[np.intp],
         missing: MissingReading = MissingReading.ANY_VALUE,
+        *,
+        alone: Mapping[str, NDArray[np.integer]] = MappingProxyType({}),
     ) -> "ValueCounts":
-        """The table of some records: ``seen`` numbers their cells, ``known`` are codes of what is known for certain."""
+        """The table of some records: ``seen`` numbers their cells, ``known`` are codes of what is known for certain.
+
+        ``alone`` has the codes of columns by each of which, if it has few values, there are wider classes.
+        """
         classes, _ = fold_columns([seen, *known], len(seen))
         values = {name: OrderedValues.of(column, rows, missing) for name, column in columns.items()}
-        return cls(classes, values)
+        alike = {name: fold_columns([one], len(seen))[0] for name, one in alone.items()}
+        few = {name: one for name, one in alike.items() if (one.max(initial=0) + 1) * _LEAST_RECORDS <= len(seen)}
+        return cls(classes, values, alike=few)
 
     @cached_property
     def found(self) -> Mapping[str, DisclosedValues]:
         """Values that the classes disclose, by column."""
-        return {name: disclosed_values(self.classes, column, self.tests) for name, column in self.columns.items()}
+        return {name: self._found(column) for name, column in self.columns.items()}
+
+    def _found(self, column: OrderedValues) -> DisclosedValues:
+        found = disclosed_values(self.classes, column, self.tests)
+        wider = {name: disclosed_values(one, column, self.tests).disclosed for name, one in self.alike.items()}
+        by = tuple(name for name, disclosed in wider.items() if (disclosed & ~found.disclosed).any())
+        disclosed = any_of((found.disclosed, *wider.values()), len(found.disclosed))
+        return replace(found, disclosed=disclosed, by=by)
 
 
 def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:
@@ -91,8 +112,20 @@ def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:
 def value_counts(request: ReleaseRequest, coded: Prepared, numbers: Ranks, rows: NDArray[np.intp]) -> ValueCounts:
     """The classes of some records: ``numbers`` are of each tuple's cell, ``coded`` the records as masked."""
     known = [coded.columns[name].codes[rows] for name in certain_columns(request)]
+    alone = {name: coded.columns[name].codes[rows] for name in known_alone(request)}
     columns = {name: coded.columns[name] for name in judged_columns(request)}
-    return ValueCounts.of(numbers[coded.tuple_of_record[rows]], known, columns, rows, request.policy.missing.sensitive)
+    cells, missing = numbers[coded.tuple_of_record[rows]], request.policy.missing.sensitive
+    return ValueCounts.of(cells, known, columns, rows, missing, alone=alone)
+
+
+def known_alone(request: ReleaseRequest) -> tuple[str, ...]:
+    """Columns by each of which alone somebody may know a record.
+
+    They are known for certain, or insensitive, and the request does not say how likely they are known.
+    """
+    presumed = (name for name in presumed_columns(request) if name not in request.of_rows)
+    insensitive = (name for name in presumed if request.attributes[name].role is Role.INSENSITIVE)
+    return *certain_columns(request), *insensitive
 
 
 def disclosing(request: ReleaseRequest, coded: Prepared, numbers: Ranks, released: Bools) -> Bools:

@@ -152,6 +152,11 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
         ways += _masked(known)
     if ways:
         yield f"Or, in place of withholding: {'; '.join(ways)}."
+    if Measure.ATTRIBUTE_DISCLOSED in ids and (alone := _disclosing_alone(record)):
+        yield (
+            f"Records alike in {', '.join(alone)} share values: withhold {_these(alone, alone)} instead, or state "
+            "“known_probability: 0” if nobody outside can know it."
+        )
     if Measure.ATTRIBUTE_DISCLOSED in ids and (secrets := causes["a class shares values"]):
         yield (
             f"Where the study asks how {', '.join(secrets)} depends on columns that others know, groups disclose it by "
@@ -192,6 +197,12 @@ def _shared(record: DecisionRecord) -> list[str]:
     """Sensitive columns whose values the records of a class share."""
     columns = record.further.get("attribute", {}).get("columns", ())
     return [one["column"] for one in columns if one["disclosed_records"]]
+
+
+def _disclosing_alone(record: DecisionRecord) -> list[str]:
+    """Known columns that disclose sensitive values alone, where classes are too small to show it."""
+    columns = record.further.get("attribute", {}).get("columns", ())
+    return [*dict.fromkeys(name for one in columns for name in one.get("by", ()))]
 
 
 def _these(names: Sequence[str], every: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from tasks.assessments.singling_out.assessment import KnownTable, sampling_fract
 from tasks.candidate.assessment import save_figure
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
-from tasks.candidate.value_counts import ValueCounts, judged_columns
+from tasks.candidate.value_counts import ValueCounts, judged_columns, known_alone
 from tasks.core.errors import StageFailed
 from tasks.core.files import Artifact, Written, WrittenTable, artifact, written
 from tasks.core.memory import return_memory
@@ -278,11 +278,12 @@ def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: 
 
     StageFailed says that the file cannot be read.
     """
-    known, judged = certain_columns(request), judged_columns(request)
-    columns = columns_of_file(path, request, (*known, *judged), real)
-    codes = [columns[name].codes for name in known]
-    of_judged = {name: columns[name] for name in judged}
-    return ValueCounts.of(cells, codes, of_judged, np.arange(len(cells)), request.policy.missing.sensitive)
+    alone, judged = known_alone(request), judged_columns(request)
+    columns = columns_of_file(path, request, (*alone, *judged), real)
+    known = {name: columns[name].codes for name in alone}
+    certain, of_judged = [known[name] for name in certain_columns(request)], {name: columns[name] for name in judged}
+    rows, missing = np.arange(len(cells)), request.policy.missing.sensitive
+    return ValueCounts.of(cells, certain, of_judged, rows, missing, alone=known)
 
 
 def events_again(

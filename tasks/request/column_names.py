@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -83,6 +83,26 @@ HINTS: Mapping[Theme, frozenset[str]] = {
 
 _OF_CARE = _words("hospital clinic facility site ward provider krankenhaus klinik hôpital hopital")
 """Words of places where people were treated, which need not be known of them."""
+_OF_PEOPLE = _words(
+    "surname forename firstname lastname fullname initials street addr address straße strasse anschrift adresse adres "
+    "nachname vorname birth birthday birthdate born dob yob geburtsdatum geburtstag geburtsjahr naissance nacimiento "
+    "geboortedatum nascita nascimento födelsedatum fødselsdato wedding partner kid kids team manager firm"
+)
+"""Further words of what is known of people: names, addresses, births, families and work."""
+_OF_OTHER_THINGS = _words("birth family work job school language origin native children partner team")
+"""Words that tell of a person unless another word follows that says of what: “family history”, “job score”."""
+_OF_GROUPS = _words(
+    "group groups code class category type name status size number date day month year place country of at in"
+)
+"""Words that may follow them all the same."""
+_OF_NUMBERS = _words(
+    "id ids identifier key code number no nr num nummer hh hhid household haushalt menage hogar famiglia hushall "
+    "contract policy account sample"
+)
+_ALONE = _words("white black state")
+"""Words that tell of a person where they are the whole name: “white blood cells” do not."""
+_BEGINNINGS = ("wohn", "beruf", "geburts", "kinder", "familien", "staatsang", "schulab", "ausbildung", "nationalit")
+"""Beginnings of compounds that are known of people."""
 
 
 def name_words(column: str) -> tuple[str, ...]:
@@ -96,21 +116,48 @@ def name_words(column: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(plain))
 
 
-def usually_known(column: str) -> str:
+def usually_known(column: str, description: str = "") -> str:
     """The first word of a column's name that tells a subject that neighbours, colleagues or registers know.
 
-    These are ages, postcodes, places of residence and a person's circumstances, such as sex, education or occupation.
+    These are ages, dates of birth, postcodes, addresses, places of residence and a person's circumstances, such as sex,
+    education or occupation. Where no word of the name tells any subject, the first of the description that does counts.
     Empty where no word does.
 
-    >>> usually_known("raceGroup"), usually_known("Größe"), usually_known("home_ward"), usually_known("diagnosis")
-    ('race', 'grosse', '', '')
+    >>> usually_known("raceGroup"), usually_known("Wohngemeinde"), usually_known("job_score")
+    ('race', 'wohngemeinde', '')
+    >>> usually_known("q3", "Country of birth"), usually_known("q4", "Diagnosis by age"), usually_known("hiv", "By age")
+    ('country', '', '')
     """
-    return next((word for word in name_words(column) if word in _USUALLY_KNOWN), "")
+    words = name_words(column)
+    for word, more in zip(words, (*words[1:], ""), strict=False):
+        if _is_known(word) and (not more or word not in _OF_OTHER_THINGS or more in _OF_GROUPS) and word not in _ALONE:
+            return word
+    if len(words) == 1 and words[0] in _ALONE:
+        return words[0]
+    if any(word in _OF_A_SUBJECT for word in words):
+        return ""
+    told = next((word for word in name_words(description) if word in _OF_A_SUBJECT or _is_known(word)), "")
+    return told if _is_known(told) else ""
 
 
-_USUALLY_KNOWN = frozenset(
-    word
-    for theme in (Theme.AGE, Theme.ZIP, Theme.PLACE, Theme.PERSON)
-    for hint in HINTS[theme] - _OF_CARE
-    for word in name_words(hint)
-)
+def names_numbers(column: str) -> bool:
+    """Whether a column is named as numbers of people or things are, such as households.
+
+    >>> names_numbers("household_id"), names_numbers("HH"), names_numbers("visits")
+    (True, True, False)
+    """
+    return not _OF_NUMBERS.isdisjoint(name_words(column))
+
+
+def _is_known(word: str) -> bool:
+    return word in _USUALLY_KNOWN or word.startswith(_BEGINNINGS)
+
+
+def _plain(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for one in words for word in name_words(one))
+
+
+_USUALLY_KNOWN = _plain(
+    HINTS[Theme.AGE] | HINTS[Theme.ZIP] | HINTS[Theme.PLACE] | HINTS[Theme.PERSON] | _OF_PEOPLE - _OF_CARE
+) - _plain(_OF_CARE)
+_OF_A_SUBJECT = _plain(word for hints in HINTS.values() for word in hints)

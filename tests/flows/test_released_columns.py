@@ -86,7 +86,7 @@ CASES: dict[str, tuple[Cells, dict[str, dict[str, Any]], str]] = {
     "is stated to be unknown though it is named education": (
         lambda _n, _row, draw: {"education": f"level {draw.integers(4)}"},
         {"education": {"role": "insensitive"}},
-        "education has “education” in its name, which others usually know",
+        "education has “education” in its name or description, which others usually know",
     ),
     "nearly unique text": (
         lambda n, _row, _draw: {"mark": f"mark {chr(97 + n % 26)}{chr(97 + n // 26)}"},

@@ -16,11 +16,39 @@ from tasks.request.column_names import name_words, usually_known
         ("Größe", "grosse"),
         ("kjønn", "kjonn"),
         ("niveau d’éducation", "education"),
+        ("Wohngemeinde", "wohngemeinde"),
+        ("initials", "initials"),
+        ("birth_year", "birth"),
+        ("kid1", "kid"),
+        ("state", "state"),
+        ("languageCode", "language"),
         ("marital-status", "marital"),
     ],
 )
 def test_others_usually_know_columns_of_these_names(name: str, word: str) -> None:
     assert usually_known(name) == word
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["birth_weight", "white_blood_cells", "family_history", "anxiety_state", "school_absence", "job_satisfaction"],
+)
+def test_a_word_that_another_follows_may_be_of_something_else(name: str) -> None:
+    assert usually_known(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "word"),
+    [
+        ("q3", "Country of birth", "country"),
+        ("v01", "Occupation, ISCO-08 unit group", "occupation"),
+        ("q4", "Diagnosis by age", ""),
+        ("hiv", "Test result, by age", ""),
+        ("q5", "", ""),
+    ],
+)
+def test_a_description_counts_where_the_name_tells_nothing(name: str, description: str, word: str) -> None:
+    assert usually_known(name, description) == word
 
 
 @pytest.mark.parametrize("name", ["diagnosis", "stage", "agent", "hospital", "home_ward", "kn", "n", "income", "年齢"])

@@ -86,6 +86,7 @@ def _column(
         homogeneous_by_chance=found.by_chance,
         disclosed_classes=len(np.unique(disclosed)),
         disclosed_records=len(disclosed),
+        by=found.by,
     )
 
 

@@ -25,6 +25,9 @@ class ColumnDisclosureFact(Fact):
     )
     disclosed_classes: int = Field(description="Classes that disclose a value.")
     disclosed_records: int
+    by: tuple[str, ...] = Field(
+        default=(), description="Known columns that alone disclose what classes are too small to show."
+    )
 
 
 class AttributeFact(Fact):

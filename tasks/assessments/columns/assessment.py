@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tasks.assessments.columns.dependence import Codes, entropy
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.columns.numbers import Numbers, numbers_of
-from tasks.assessments.columns.places import ColumnTable, distinct_share, places
+from tasks.assessments.columns.places import ColumnTable, distinct_share, links_a_few, places
 from tasks.assessments.columns.whole_row import whole_row_figures
 from tasks.candidate.assessment import Assessment, Effort, Finding
 from tasks.candidate.candidate import Candidate
@@ -17,7 +17,7 @@ from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import CodedColumn, Events, Prepared
 from tasks.microdata.persons import distinct_values
 from tasks.microdata.withheld import DATE_PARTS, with_date_parts
-from tasks.request.column_names import usually_known
+from tasks.request.column_names import names_numbers, usually_known
 from tasks.request.model import NUMERIC, Measure, ReleaseRequest, Role, ValueType
 
 Rows = NDArray[np.intp]
@@ -141,6 +141,7 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
                     if name not in request.dated or one.sign is not Sign.UNIQUE
                 ),
                 *_named(request, name),
+                *_links(request, name, columns[name]),
             ),
         )
         for name in request.delivered
@@ -159,9 +160,18 @@ def _knowable(request: ReleaseRequest, finding: ColumnFinding) -> bool:
 
 def _named(request: ReleaseRequest, name: str) -> Iterator[ColumnFinding]:
     """A finding on a column that the request states to be unknown, where its name says what others usually know."""
-    word = usually_known(name)
-    if word and request.attributes[name].known_probability == 0:
+    attribute = request.attributes[name]
+    word = usually_known(name, attribute.description or "")
+    if word and attribute.known_probability == 0:
         yield ColumnFinding(sign=Sign.NAMED, columns=(name,), word=word)
+
+
+def _links(request: ReleaseRequest, name: str, codes: Codes) -> Iterator[ColumnFinding]:
+    """A finding on an insensitive column of text or numbers of things whose values are each in a few records."""
+    attribute = request.attributes[name]
+    codelike = attribute.type is ValueType.TEXT or (attribute.type is ValueType.INTEGER and names_numbers(name))
+    if attribute.role is Role.INSENSITIVE and codelike and name not in request.of_rows and links_a_few(codes):
+        yield ColumnFinding(sign=Sign.LINKS, columns=(name,), share=round(distinct_share(codes), 2))
 
 
 def _linking(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact]:

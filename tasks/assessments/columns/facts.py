@@ -28,9 +28,9 @@ class Sign(StrEnum):
     FAR = "far"
     """A few records have values far from all others."""
     LINKS = "links"
-    """Its pseudonyms link records of people whom no risk takes together."""
+    """Its pseudonyms or values link a few records each, of people whom no risk takes together."""
     NAMED = "named"
-    """Its name tells a subject that others usually know, though the request states that nobody outside can know it."""
+    """It is named or described as others usually know, though the request states that nobody outside can know it."""
 
 
 _OF_VALUES = frozenset({Sign.TELLS, Sign.ADDS, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
@@ -44,7 +44,9 @@ class ColumnFinding(Fact):
     columns: tuple[str, ...] = Field(description="Released columns that it takes together, this one among them.")
     others: tuple[str, ...] = Field(default=(), description="Quasi-identifiers, withheld or listed columns.")
     table: str = Field(default="", description="Table of people that has the column.")
-    word: str = Field(default="", description="Word of its name that tells a subject that others usually know.")
+    word: str = Field(
+        default="", description="Word of its name or description that tells a subject that others usually know."
+    )
     share: float = Field(default=1.0, description="Share of information or records, to hundredths.")
     knowable: bool = Field(
         default=False,
@@ -86,11 +88,11 @@ class ColumnFinding(Fact):
                 said = f"has the values of the {self.table}'s column {others}"
             case Sign.NAMED:
                 said = (
-                    f"has “{self.word}” in its name, which others usually know, and the request states that nobody "
-                    "outside can know it (known_probability: 0)"
+                    f"has “{self.word}” in its name or description, which others usually know, though the request "
+                    "states that nobody outside does (known_probability: 0)"
                 )
             case Sign.LINKS:
-                said = f"links records, whose risks are measured one by one: {share} as many pseudonyms as records"
+                said = f"links records, whose risks are measured one by one: {share} as many values as records"
             case _:
                 said = f"has {share} as many distinct values as records"
         return f"{these} {said}"

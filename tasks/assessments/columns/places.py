@@ -18,6 +18,10 @@ TELLS = 0.5
 TOLD = 0.1
 """Share of the records for which a column is revealed outright, from which it counts as revealed."""
 _OF_VALUES = {Sign.UNIQUE, Sign.FAR}
+_LEAST_RECORDS, _LEAST_SHARE = 50, 0.05
+"""Fewest records beside the most frequent value that are judged by themselves."""
+_FEW_RECORDS = 12
+"""Most records of a value that links them, as of the members of a household."""
 """Findings on a column's own values, which say nothing of others."""
 SET_TELLS = 0.8
 """The same share for columns taken together: more columns reveal more."""
@@ -81,7 +85,7 @@ def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
                 found[name].append(_finding(Sign.FOLLOWS, (name,), (other,), share=back.share))
         found[name] += _listed(name, shown)
         if nearly_unique(table, name):
-            found[name].append(_finding(Sign.UNIQUE, (name,), share=distinct_share(table.released[name])))
+            found[name].append(_finding(Sign.UNIQUE, (name,), share=share_alone(table, name)))
         if name in table.numbers and stands_out(table.numbers[name][table.released[name]]):
             found[name].append(_finding(Sign.FAR, (name,)))
     for one in table.named:
@@ -113,14 +117,40 @@ def _with_groups(found: Dependence, groups: Sequence[Codes], column: Codes) -> D
 
 def distinct_share(codes: Codes) -> float:
     """Distinct values over records."""
-    return np.count_nonzero(np.bincount(codes)) / max(len(codes), 1)
+    return int(np.count_nonzero(np.bincount(codes))) / max(len(codes), 1)
+
+
+def others_of(codes: Codes) -> Codes:
+    """The records beside the most frequent value, such as none; all of them if hardly any are left."""
+    counts = np.bincount(codes)
+    others = codes[codes != counts.argmax()] if len(counts) else codes
+    return others if len(others) >= max(_LEAST_RECORDS, _LEAST_SHARE * len(codes)) else codes
+
+
+def links_a_few(codes: Codes) -> bool:
+    """Whether the values of a column are each in at most twelve records, and most of these in more than one.
+
+    So are numbers of households, contracts or samples. The most frequent value may be that of no such number.
+    """
+    counts = np.bincount(others_of(codes))
+    counts = counts[counts > 0]
+    return len(counts) > 0 and counts.max() <= _FEW_RECORDS and counts[counts > 1].sum() >= counts.sum() / 2
+
+
+def share_alone(table: ColumnTable, name: str) -> float:
+    """Distinct values over records; of text, if larger, over those beside the most frequent value."""
+    released = table.released[name]
+    return max(distinct_share(one) for one in (released, released if name in table.numbers else others_of(released)))
 
 
 def nearly_unique(table: ColumnTable, name: str) -> bool:
-    """Whether most records stand alone by a column; a masked one no longer does where its values lead elsewhere."""
+    """Whether most records stand alone by a column; a masked one no longer does where its values lead elsewhere.
+
+    A column of text may leave most records without a value, or with the same one: the others count.
+    """
     collected, released = table.collected.get(name), table.released[name]
     if collected is None:
-        return distinct_share(released) >= NEARLY_UNIQUE
+        return share_alone(table, name) >= NEARLY_UNIQUE
     return distinct_share(collected) >= NEARLY_UNIQUE and bool((collected == released).mean() >= NEARLY_UNIQUE)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.candidate.class_values import CHANCE, OrderedValues, disclosed_values
+from tasks.candidate.class_values import CHANCE, DisclosedValues, OrderedValues, disclosed_values
 from tasks.candidate.value_counts import ValueCounts
 from tasks.microdata.coded import code_column
 from tasks.request.model import MissingReading, SensitivityWeights, ValueType
@@ -43,6 +43,23 @@ def test_a_class_of_one_rare_value_by_hand() -> None:
     assert found.rises[0] == pytest.approx(0.95)
     assert found.rises[1] == pytest.approx(0.05)
     assert found.by_chance == pytest.approx(200 * 0.05**10)
+
+
+def test_a_known_column_discloses_what_the_classes_are_too_small_to_show() -> None:
+    """All 40 of one unit have a value that 20 % of the file have; in classes of two, 0.2² · 100 · 2 is no evidence."""
+    classes, units = [place // 2 for place in range(200)], np.arange(200) // 40
+    coded = {"illness": code_column(pd.Series(["hiv"] * 40 + ["flu"] * 160, dtype="str"), WEIGHED, ValueType.TEXT)}
+    rows = np.arange(200)
+
+    def found(**alone: np.ndarray) -> DisclosedValues:
+        known = list(alone.values())
+        return ValueCounts.of(np.array(classes), known, coded, rows, alone=alone).found["illness"]
+
+    assert not found().disclosed.any()
+    assert found().by == ()
+    assert found(unit=units).disclosed.tolist() == [True] * 40 + [False] * 160
+    assert found(unit=units).by == ("unit",)
+    assert not found(pair=rows // 4).disclosed.any(), "classes by a column of many values are no larger"
 
 
 def test_one_exception_hides_nothing() -> None:

@@ -1,6 +1,7 @@
 """Numbers in groups, sums and lone extremes: by hand, and sums against a search of all pairs and intervals."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import isnan, log
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tasks.assessments.columns.dependence import EVIDENCE, Codes
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, Sign
 from tasks.assessments.columns.numbers import Numbers, adding_up, grouped, numbers_of, stands_out
-from tasks.assessments.columns.places import ColumnTable, places
+from tasks.assessments.columns.places import ColumnTable, links_a_few, nearly_unique, places
 from tasks.microdata.presence import Naming
 from tasks.request.model import ValueType
 
@@ -183,6 +184,22 @@ def test_what_stands_out_is_a_few_records_far_from_others_that_differ() -> None:
 def test_ordinary_tails_do_not_stand_out(tail: float) -> None:
     drawn = [stands_out(np.exp(DRAW.normal(0, tail, records))) for records in (100, 1000, 10_000) for _ in range(30)]
     assert sum(drawn) <= 2
+
+
+def test_values_of_few_records_each_link_them() -> None:
+    households = np.repeat(np.arange(100), 3)
+    assert links_a_few(households)
+    assert links_a_few(np.append(households, np.full(200, 100))), "most frequent is no household at all"
+    assert not links_a_few(np.append(households, np.repeat(np.arange(100, 102), 13))), "more than a household"
+    assert not links_a_few(np.arange(300)), "nobody shares a value"
+
+
+@pytest.mark.parametrize(("stated", "found"), [(200, True), (40, False)])
+def test_an_identifier_that_most_records_lack_is_nearly_unique(stated: int, found: bool) -> None:
+    codes = np.append(np.arange(stated), np.full(500, stated)).astype(np.int32)
+    table = ColumnTable({"card": codes}, {}, {}, {}, (), (), {})
+    assert nearly_unique(table, "card") is found
+    assert not nearly_unique(replace(table, numbers={"card": np.arange(stated + 1.0)}), "card"), "numbers may be zero"
 
 
 def test_columns_whose_text_names_the_value_are_found_once() -> None:
