@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.candidate.class_values import (
+    LEAST_WEIGHT,
     Bools,
     Disclosed,
     DisclosedValues,
@@ -18,6 +19,7 @@ from tasks.candidate.class_values import (
     Ranks,
     disclosed_values,
 )
+from tasks.candidate.several_values import disclosed_of_several
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import fold_columns
 from tasks.microdata.coded import CodedColumn, Prepared, certain_columns, presumed_columns, sensitivities
@@ -36,12 +38,15 @@ class JudgedClasses(ABC):
     columns: Mapping[str, OrderedValues]
     alike: Mapping[str, Ranks] = field(default_factory=dict, kw_only=True)
     """Wider classes by one known column each, in the same form, for what the classes are too small to show."""
+    lists: Mapping[str, tuple[Ranks, OrderedValues]] = field(default_factory=dict, kw_only=True)
+    """Of columns whose cells are lists, the record of each item, and the items."""
 
     @property
     def tests(self) -> int:
         """Pairs of a class and a value in all columns, among which chance has its pick."""
         classes = sum(int(one.max(initial=0)) + 1 for one in (self.classes, *self.alike.values()))
-        return sum(len(column.ends) for column in self.columns.values()) * classes
+        judged = (*self.columns.values(), *(items for _, items in self.lists.values()))
+        return sum(len(column.ends) for column in judged) * classes
 
     @property
     @abstractmethod
@@ -86,19 +91,43 @@ class ValueCounts(JudgedClasses):
         values = {name: OrderedValues.of(column, rows, missing) for name, column in columns.items()}
         alike = {name: fold_columns([one], len(seen))[0] for name, one in alone.items()}
         few = {name: one for name, one in alike.items() if (one.max(initial=0) + 1) * _LEAST_RECORDS <= len(seen)}
-        return cls(classes, values, alike=few)
+        listing = {name: _lists(column, rows) for name, column in columns.items() if column.items is not None}
+        return cls(classes, values, alike=few, lists=listing)
 
     @cached_property
     def found(self) -> Mapping[str, DisclosedValues]:
         """Values that the classes disclose, by column."""
-        return {name: self._found(column) for name, column in self.columns.items()}
+        return {name: self._found(name) for name in self.columns}
 
-    def _found(self, column: OrderedValues) -> DisclosedValues:
-        found = disclosed_values(self.classes, column, self.tests)
-        wider = {name: disclosed_values(one, column, self.tests).disclosed for name, one in self.alike.items()}
+    def _found(self, name: str) -> DisclosedValues:
+        found = disclosed_values(self.classes, self.columns[name], self.tests)
+        found = replace(found, disclosed=self._disclosed(name, self.classes, found.disclosed))
+        wider = {
+            known: self._disclosed(name, one, disclosed_values(one, self.columns[name], self.tests).disclosed)
+            for known, one in self.alike.items()
+        }
         by = tuple(name for name, disclosed in wider.items() if (disclosed & ~found.disclosed).any())
         disclosed = any_of((found.disclosed, *wider.values()), len(found.disclosed))
         return replace(found, disclosed=disclosed, by=by)
+
+    def _disclosed(self, name: str, classes: Ranks, values: Bools) -> Bools:
+        """Whether classes disclose each record's value, or an item of its list."""
+        if name not in self.lists:
+            return values
+        return values | disclosed_of_several(classes, *self.lists[name], self.tests).disclosed
+
+
+def _lists(column: CodedColumn, rows: NDArray[np.intp]) -> tuple[Ranks, OrderedValues]:
+    """The record and the number of each item of some records' lists."""
+    pairs, weights = np.asarray(column.items), np.asarray(column.item_weights)
+    codes = column.codes[rows]
+    first = np.searchsorted(pairs[:, 0], codes)
+    many = np.searchsorted(pairs[:, 0], codes, side="right") - first
+    owners = np.repeat(np.arange(len(rows)), many)
+    within = np.arange(len(owners)) - np.repeat(np.cumsum(many) - many, many)
+    items = pairs[np.repeat(first, many) + within, 1]
+    ends = np.arange(1, len(weights) + 1)
+    return owners, OrderedValues(items, ends, weights >= LEAST_WEIGHT, None, MissingReading.OWN_GROUP)
 
 
 def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:

@@ -411,6 +411,12 @@ def _arrays_of(
         **{f"{prefix}codes_{place}": column.codes for place, column in enumerate(columns)},
         **{f"{prefix}weights_{place}": column.weights for place, column in enumerate(columns)},
         **{f"{prefix}places_{at}": column.places for at, column in enumerate(columns) if column.places is not None},
+        **{f"{prefix}items_{at}": column.items for at, column in enumerate(columns) if column.items is not None},
+        **{
+            f"{prefix}item_weights_{at}": column.item_weights
+            for at, column in enumerate(columns)
+            if column.item_weights is not None
+        },
         **{f"{prefix}withheld_{place}": codes for place, codes in enumerate(withheld.values())},
     }
 
@@ -421,7 +427,9 @@ def _columns_in(
     """Columns that ``_arrays_of`` stored, and the columns that tables of people have."""
     columns = {
         name: CodedColumn(
-            arrays[f"{prefix}codes_{place}"], arrays[f"{prefix}weights_{place}"], arrays.get(f"{prefix}places_{place}")
+            arrays[f"{prefix}codes_{place}"],
+            arrays[f"{prefix}weights_{place}"],
+            *(arrays.get(f"{prefix}{part}_{place}") for part in ("places", "items", "item_weights")),
         )
         for place, name in enumerate(about["columns"])
     }

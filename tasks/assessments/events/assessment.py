@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.attribute.assessment import class_table, informed_presence
-from tasks.assessments.events.disclosed import disclosed_events
 from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.identity.score import risk_figures
@@ -22,6 +21,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.class_values import Disclosed, Floats, OrderedValues, Ranks
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import groups
+from tasks.candidate.several_values import disclosed_of_several
 from tasks.candidate.value_counts import JudgedClasses
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.game.sequential_follower import SequentialFollower
@@ -95,7 +95,7 @@ class EventValues(JudgedClasses):
     def found(self) -> dict[str, Disclosed]:
         """Disclosure by classes, by attribute."""
         columns, tests = self.columns.items(), self.tests
-        return {name: disclosed_events(self.classes, self.owners[name], one, tests) for name, one in columns}
+        return {name: disclosed_of_several(self.classes, self.owners[name], one, tests) for name, one in columns}
 
 
 def judged_events(request: ReleaseRequest) -> tuple[str, ...]:

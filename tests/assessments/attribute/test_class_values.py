@@ -62,6 +62,29 @@ def test_a_known_column_discloses_what_the_classes_are_too_small_to_show() -> No
     assert not found(pair=rows // 4).disclosed.any(), "classes by a column of many values are no larger"
 
 
+def test_what_lists_of_a_class_share_is_disclosed() -> None:
+    """Each of one class of ten lists hiv beside other illnesses, and one of the others does."""
+    draw, classes = np.random.default_rng(8), [place // 10 for place in range(200)]
+    lists = [f"{one}; {two}" for one, two in zip(*draw.choice(list("abcdefgh"), (2, 200)), strict=True)]
+    lists[:10] = [f"{one};hiv" for one in lists[:10]]
+    lists[15] = "hiv"
+    found = table(classes, {"illnesses": lists}).found["illnesses"]
+    assert found.disclosed.tolist() == [True] * 10 + [False] * 190
+    without = [one.replace(";", " ") for one in lists]
+    assert not table(classes, {"illnesses": without}).found["illnesses"].disclosed.any()
+    light = SensitivityWeights(values={"hiv": 0.4})
+    assert not table(classes, {"illnesses": lists}, illnesses=light).found["illnesses"].disclosed.any()
+
+
+def test_numbers_typed_as_text_are_numbers_unless_few() -> None:
+    """Thirty of one class earn about 9,000 and nobody else does; which of a few codes are near is not asked."""
+    draw, classes = np.random.default_rng(8), [place // 30 for place in range(300)]
+    pay = [str(9_000 + place) for place in range(30)] + [str(one) for one in draw.integers(0, 5_000, 270)]
+    assert table(classes, {"pay": pay}).found["pay"].disclosed.tolist() == [True] * 30 + [False] * 270
+    codes = [str(one) for one in (*draw.integers(40, 50, 30), *draw.integers(0, 10, 270))]
+    assert not table(classes, {"code": codes}).found["code"].disclosed.any()
+
+
 def test_one_exception_hides_nothing() -> None:
     """Nine of ten have the rare value; the one who has not is not disclosed."""
     classes = [place // 10 for place in range(200)]
@@ -147,7 +170,7 @@ def test_numbers_near_each_other_are_one_value() -> None:
     assert found.found["number"].homogeneous.all()
     assert found.found["number"].disclosed.all()
     assert found.found["number"].rises[0] == pytest.approx(1 - 19 / 200)
-    as_text = table(classes, {"text": [str(place) for place in range(200)]}).found["text"]
+    as_text = table(classes, {"text": [f"no. {place}" for place in range(200)]}).found["text"]
     assert not as_text.homogeneous.any()
 
 

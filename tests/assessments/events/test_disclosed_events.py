@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tasks.assessments.events.disclosed import disclosed_events
 from tasks.candidate.class_values import Disclosed, OrderedValues, disclosed_values
+from tasks.candidate.several_values import disclosed_of_several
 from tasks.microdata.coded import code_column
 from tasks.request.model import MissingReading, SensitivityWeights, ValueType
 from tests.reference.plain_disclosure import near, width_of
@@ -32,7 +32,7 @@ def found(
     missing: MissingReading = MissingReading.ANY_VALUE,
 ) -> Disclosed:
     persons = np.array([person for person, _ in rows])
-    return disclosed_events(np.array(classes), persons, ordered([value for _, value in rows], kind, missing), TESTS)
+    return disclosed_of_several(np.array(classes), persons, ordered([value for _, value in rows], kind, missing), TESTS)
 
 
 def test_a_diagnosis_that_a_whole_class_has_at_some_visit() -> None:
@@ -129,7 +129,7 @@ def test_one_row_a_person_is_an_attribute_of_people(
     values = ordered([value for _, value in records], kind, missing)
     before, now = (
         disclosed_values(classes, values, TESTS),
-        disclosed_events(classes, np.arange(len(classes)), values, TESTS),
+        disclosed_of_several(classes, np.arange(len(classes)), values, TESTS),
     )
     assert now.disclosed.tolist() == before.alone.tolist()
     assert now.homogeneous.tolist() == before.homogeneous.tolist()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.assessments.events.assessment import EventValues
-from tasks.assessments.events.disclosed import disclosed_events
 from tasks.candidate.class_values import OrderedValues
+from tasks.candidate.several_values import disclosed_of_several
 from tasks.generalization.known_rows import WithheldTables, known_events, withheld_rows
 from tasks.microdata.joined import joined
 from tasks.microdata.prepared import prepare
@@ -211,7 +211,7 @@ def test_only_people_with_gaps_are_taken_to_have_what_their_class_discloses() ->
         width=None,
         missing=MissingReading.ANY_VALUE,
     )
-    found = disclosed_events(classes, persons, values, 1)
+    found = disclosed_of_several(classes, persons, values, 1)
     assert found.largest_share == 1.0
     assert found.rises[0] == pytest.approx(0.5 - 1 / 32)
 

@@ -1,4 +1,4 @@
-"""Values of an attribute of rows that the classes of a file disclose of their persons.
+"""Values that the classes of a file disclose of persons who have several, in rows or in lists within cells.
 
 As of attributes of people (``tasks.candidate.class_values``), but that a person has a value if any of the
 person's rows has it, and that each value is judged by itself.
@@ -12,8 +12,8 @@ from tasks.microdata.persons import distinct_values
 from tasks.request.model import MissingReading
 
 
-def disclosed_events(classes: Ranks, persons: NDArray[np.integer], values: OrderedValues, tests: int) -> Disclosed:
-    """Disclosure of one attribute of rows by classes: each person has the values of all of the person's rows.
+def disclosed_of_several(classes: Ranks, persons: NDArray[np.integer], values: OrderedValues, tests: int) -> Disclosed:
+    """Disclosure of one attribute by classes, of which each person has the values of all of the person's rows.
 
     ``classes`` has the class of each person, numbered from 0 without gaps, ``persons`` the person of each row, and
     ``values`` those of the rows, of which near numbers and dates are one. ``tests`` are the pairs of a class and a
