@@ -100,6 +100,31 @@ def test_saved_and_loaded_it_is_the_same(prepared: Prepared, tmp_path: Path) -> 
         np.testing.assert_array_equal(again.hierarchies[name].groups, tree.groups)
 
 
+def test_items_of_lists_are_saved_with_the_weights_of_the_request(tmp_path: Path) -> None:
+    lists = iter(["a;b", "a; c", "b;c", "a;b;c", "a", "b"])
+    head, *rows = DATA.splitlines()
+    data = "\n".join([head, *(f"{row.rpartition(',')[0]},{next(lists)}" for row in rows)]) + "\n"
+    weighed = changed("attributes", "diagnosis", to={"role": "sensitive", "sensitivity": {"values": {"c": 0.25}}})
+    save(tiny_prepared(tiny_request(tmp_path, weighed, data=data)), tmp_path / "prepared.npz")
+    column = load(tmp_path / "prepared.npz").columns["diagnosis"]
+    assert column.items is not None
+    assert column.items.tolist() == [
+        [0, 0],
+        [0, 1],
+        [1, 0],
+        [1, 2],
+        [2, 1],
+        [2, 2],
+        [3, 0],
+        [3, 1],
+        [3, 2],
+        [4, 0],
+        [5, 1],
+    ]
+    assert column.item_weights is not None
+    assert column.item_weights.tolist() == [1.0, 1.0, 0.25]
+
+
 def test_it_holds_no_record_id_and_nothing_but_the_quasi_identifiers(tmp_path: Path) -> None:
     secret = DATA.replace("1,37010,88,F,flu", f"id{CANARY},37010,88,F,{CANARY}")
     path = tmp_path / "prepared.npz"
