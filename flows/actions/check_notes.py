@@ -15,6 +15,7 @@ from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
 from tasks.microdata.tables import own_rows
 from tasks.redaction.columns import redacted
+from tasks.request.gate import ungated
 from tasks.request.model import DIVISIONS, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
 from tasks.request.unused import unused_terms
 from tasks.validation.repeated_people import repeated_people
@@ -24,6 +25,7 @@ def check_notes(request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared
     """All notes on a request and its data; raises DataError where a text is not in the language stated."""
     yield from _people_notes(frame, request)
     yield from _unreviewed_notes(request)
+    yield from _gate_notes(request)
     yield from _text_notes(frame, request)
     yield from unused_terms(request)
     yield from absent_values(frame, request)
@@ -62,6 +64,14 @@ def agreement_notes(request: ReleaseRequest, today: date) -> Iterator[str]:
 def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
     if columns := unreviewed(request):
         yield f"withheld, because nobody has reviewed them: {', '.join(columns)}; give each a role to release it"
+
+
+def _gate_notes(request: ReleaseRequest) -> Iterator[str]:
+    if measures := ungated({one.measure.value for one in request.policy.gates}):
+        yield (
+            f"the policy replaces the default gates and has none on {', '.join(measures)}: what is found by these "
+            "measures blocks nothing"
+        )
 
 
 def _text_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:

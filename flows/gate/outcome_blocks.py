@@ -15,6 +15,7 @@ from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.standing import AWAITING_SIGNATURE, Standing
 from tasks.decision.states import State
+from tasks.request.gate import ungated
 from tasks.request.model import Role
 
 if TYPE_CHECKING:
@@ -67,7 +68,10 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]
     yield from decision_lines(record)
     unreviewed = [field.name for field in record.fields if field.role == Role.UNREVIEWED]
     named = f"{record.release_id[:12]} --recipient {who}{workspace_option(made.bundle.parent.parent)}"
+    ungated_here = ungated({gate.id for gate in record.gates})
     facts = {
+        f"  not judged  {', '.join(ungated_here)}: the policy replaces the default gates": ungated_here
+        and standing.state in LETS_LEAVE,
         f"  valid until {record.valid_until}": standing.state in LETS_LEAVE,
         f"  supersedes  {record.supersedes}": record.supersedes,
         f"  withheld: nobody has reviewed them: {', '.join(unreviewed)}": unreviewed,

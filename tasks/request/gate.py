@@ -1,6 +1,7 @@
 """Measures that gates judge, and the gates of a policy that names none."""
 
 import math
+from collections.abc import Container
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -178,6 +179,14 @@ DEFAULT_GATES = (
         because="No column is released that tells of people, unless somebody answers for it.",
     ),
 )
+
+
+def ungated(judged: Container[str]) -> tuple[str, ...]:
+    """Measures of the default gates that are not among those judged, by name.
+
+    A policy's own gates replace the default ones.
+    """
+    return tuple(one.measure.value for one in DEFAULT_GATES if one.measure.value not in judged)
 
 
 def records_for(threshold: float) -> int:
