@@ -7,12 +7,11 @@ ledger: it is given bytes.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -40,10 +39,7 @@ from tasks.microdata.coded_frame import coded_texts
 from tasks.microdata.tables import RowTables
 from tasks.microdata.withheld import Factorized
 from tasks.pseudonyms.pseudonyms import Pseudonyms
-from tasks.validation.patterns import TEXT_PATTERNS
-from tasks.validation.readings import readable
-from tasks.validation.suite import scanned
-from tasks.validation.values import matches
+from tasks.validation.labels import identifies
 
 Flags = NDArray[np.bool_]
 _NOWHERE = -2
@@ -249,14 +245,7 @@ class LastCheck:
         """Whether a cell of a column, or a group that is listed with it, looks like an identifier."""
         is_quasi = name in self.copy.request.quasi_identifiers
         texts = {label for row in self._listed[name] for label in row} if is_quasi else self._found[name][1]
-        return self._identifies(name, texts, labels=is_quasi) or self._identifies(
-            name, self.labels.get(name, {}).values(), labels=True
+        request, labels = self.copy.request, self.labels.get(name, {})
+        return identifies(request, name, texts, labels=is_quasi) or identifies(
+            request, name, labels.values(), labels=True
         )
-
-    def _identifies(self, name: str, texts: Iterable[str], *, labels: bool) -> bool:
-        """Whether a text of a column looks like an identifier: a value as collected, or a label of values."""
-        request, distinct = self.copy.request, pd.Series(list(dict.fromkeys(texts)), dtype="str")
-        patterns = scanned(request, request.attributes[name], labels=labels)
-        if set(patterns.values()) & set(TEXT_PATTERNS.values()):
-            distinct = readable(distinct)
-        return any(matches(distinct, regex).any() for regex in patterns.values())
