@@ -11,6 +11,7 @@ from tests.support.tiny import changed, tiny_request
 
 
 def labelled(folder: Path, label: str, **terms: object) -> ReleaseRequest:
+    folder.mkdir(exist_ok=True)
     to = {"role": "sensitive", "labels": {"flu": "influenza", "cold": label}, **terms}
     return tiny_request(folder, changed("attributes", "diagnosis", to=to)).request
 
@@ -26,4 +27,4 @@ def test_labels_that_name_people_are_refused_without_being_quoted(tmp_path: Path
 def test_other_labels_and_those_that_are_not_scanned_pass(tmp_path: Path) -> None:
     check_labels(labelled(tmp_path / "one", "common cold, J00"))
     check_labels(labelled(tmp_path / "two", "Dr Anna Miller", scan=False))
-    check_labels(tiny_request(tmp_path / "three").request)
+    check_labels(tiny_request(tmp_path).request)
