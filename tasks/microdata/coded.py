@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
+from tasks.microdata.cell_items import cell_items
 from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 from tasks.microdata.persons import Persons
 from tasks.microdata.presence import Naming, Presence
@@ -30,8 +31,6 @@ _MOSTLY_NUMERALS = 0.9
 _NEARLY_ALL = 0.95
 _MOST_CODES = 20
 """Most different whole numbers, typed as text, that may be codes whose order means nothing."""
-_SEPARATORS, _LISTING = (";", "|", ",", "/"), 0.1
-"""Separators of lists within cells, and the least share of a column's values that hold one."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ class CodedColumn:
     """Each value as a number or instant, NaN where it is none; None for text, unless it is nearly all numbers; shape
     (n_values − 1,)."""
     items: NDArray[np.int64] | None = None
-    """Code of a value and number of an item that its cell lists, in order of the codes; None for a column without
-    lists; shape (n_pairs, 2)."""
+    """Code of a value and number of an item of it (``tasks.microdata.cell_items``), in order of the codes; None where
+    no value has items; shape (n_pairs, 2)."""
     item_weights: NDArray[np.float64] | None = None
     """Sensitivity of each item; shape (n_items,)."""
 
@@ -342,13 +341,15 @@ def weighed_column(
 ) -> CodedColumn:
     """A column whose values are numbered, −1 for a missing one, with their weights; with places unless it is text."""
     numbers = np.where(codes < 0, len(levels), codes)
-    weights, items = np.zeros(len(levels) + 1), list[str]()
-    pairs: NDArray[np.int64] | None = None
+    weights, items = np.zeros(len(levels) + 1), cell_items(levels[:0], float)
     if sensitivity is not None:
-        weights[:-1] = [_weight(sensitivity, str(level)) for level in levels]
+
+        def weigh(value: str) -> float:
+            return sensitivity.attribute * sensitivity.values.get(value, sensitivity.default)
+
+        weights[:-1] = [weigh(str(level)) for level in levels]
         if kind is ValueType.TEXT:
-            pairs, items = _items(levels)
-    weighed = np.array([_weight(sensitivity, item) for item in items]) if sensitivity and items else None
+            items = cell_items(levels, weigh)
     places = None
     if kind is not ValueType.TEXT:
         places = _places(kind, levels)
@@ -358,31 +359,7 @@ def weighed_column(
         share = np.isfinite(read).mean()
         if share >= _NEARLY_ALL and (share < 1 or len(levels) > _MOST_CODES):
             places = read
-    return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights, places, pairs, weighed)
-
-
-def _weight(sensitivity: SensitivityWeights, value: str) -> float:
-    return sensitivity.attribute * sensitivity.values.get(value, sensitivity.default)
-
-
-def _items(levels: pd.Index) -> tuple[NDArray[np.int64] | None, list[str]]:
-    """Pairs of a value's number and an item's that it lists, and the items; none where the column has no lists.
-
-    A column has lists if a tenth of its values hold one separator, and it has fewer items than values.
-    """
-    texts = [str(level) for level in levels]
-    for separator in _SEPARATORS:
-        if sum(separator in text for text in texts) < max(_LISTING * len(texts), 2):
-            continue
-        numbers: dict[str, int] = {}
-        pairs = [
-            (code, numbers.setdefault(item, len(numbers)))
-            for code, text in enumerate(texts)
-            for item in sorted({part.strip() for part in text.split(separator)} - {""})
-        ]
-        if len(numbers) < len(texts):
-            return np.array(pairs, dtype=np.int64), list(numbers)
-    return None, []
+    return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights, places, *items)
 
 
 def _places(kind: ValueType, levels: pd.Index) -> NDArray[np.float64]:
