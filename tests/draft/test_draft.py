@@ -676,6 +676,17 @@ def test_a_header_that_is_data_is_refused_and_not_repeated(names: list[str]) -> 
     assert "1980" not in str(caught.value)
 
 
+def test_a_header_with_a_name_as_the_cells_below_have_is_refused() -> None:
+    people = ["Weber, Karl", "Brown, Mary", "Miller, John", "Schmidt, Anna", "Taylor, Emma", "Ward A"]
+    draft_request(frame({"patient": people, "n": list("123456")}), "data.csv")
+    draft_request(frame({"Smith, Anna": ["low", "high"] * 3, "n": list("123456")}), "data.csv")
+    with pytest.raises(DataError) as caught:
+        draft_request(frame({"Smith, Anna": people, "n": list("123456")}), "data.csv")
+    assert caught.value.where == "data.csv, columns 1"
+    assert "header: false" in caught.value.fix
+    assert "Anna" not in str(caught.value)
+
+
 def test_a_line_break_in_a_header_is_told_and_nothing_else() -> None:
     data = pd.DataFrame([["1", "a", "x"]], columns=["id", "a\nb", " sex"], dtype="string[pyarrow]")
     with pytest.raises(DataError) as caught:
