@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from flows.workspace.folders import open_workspace
+from tasks.ledger.store import Ledger
 from tests.support.silence import CANARY
 from tests.support.world import COLUMNS, World, drawn_rows, recipient
 
@@ -79,6 +81,17 @@ def test_check_ends_with_the_next_command(
     for workspace, rest in ((tmp_path / "workspace", ""), (Path("a new"), " --workspace 'a new' --enrol")):
         shown = releasegate("check", world.request, "--root", "..", "--workspace", workspace).out
         assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
+
+
+def test_check_names_enrolment_after_a_refused_release_has_begun_the_workspace(
+    world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun = open_workspace(tmp_path / "begun")
+    with Ledger.open(begun.ledger, create=True):
+        pass
+    told = releasegate("check", world.request, "--workspace", "begun").out
+    assert told.endswith(f"\nNext: run `releasegate release {world.request} --workspace begun --enrol`.\n")
 
 
 def test_a_blocked_release_is_explained_in_its_workspace(
