@@ -53,8 +53,8 @@ _VERDICTS = {
         "✗",
         "It would be blocked today",
         "blocked",
-        "{} would not be released today. It has been delivered; an officer decides what follows: to revoke it, to "
-        "have it destroyed, to change the agreement, or to leave it and state why.",
+        "{} would not be released today. It has been delivered; an officer decides what follows: {revoke}to have "
+        "it destroyed, to change the agreement, or to leave it and state why.",
     ),
     TodaysVerdict.CANNOT: VerdictBox(
         "!",
@@ -63,22 +63,25 @@ _VERDICTS = {
         "{} fails no gate that could be judged, and not all could be. This blocks nothing and needs attention.",
     ),
 }
+_ENDED = VerdictBox("–", "Its gates would pass today", "over", "Every gate that passed then passes today for {}.")
+"""The decision holds on a copy whose release has ended."""
 
 
-def render_reassessment(record: Reassessment) -> bytes:
-    """The re-assessment as tagged PDF/A-3a with the record attached."""
+def render_reassessment(record: Reassessment, ended: str = "") -> bytes:
+    """The re-assessment as tagged PDF/A-3a with the record attached; `ended` says when and how the release ended."""
     content = canonical_json(record)
     attachment = Attachment(RECORD_NAME, content, "The record that this document renders")
-    return write_document(reassessment(record), [attachment], hashlib.sha256(content).hexdigest()[:32])
+    return write_document(reassessment(record, ended), [attachment], hashlib.sha256(content).hexdigest()[:32])
 
 
-def reassessment(record: Reassessment) -> Document:
-    """The re-assessment as a document."""
-    box = verdict_box(record)
+def reassessment(record: Reassessment, ended: str = "") -> Document:
+    """The re-assessment as a document; `ended` says when and how the release ended, which comes first."""
+    box = verdict_box(record, ended=bool(ended))
+    first: list[Block] = [ended, box] if ended else [box]
     with rendering("re-assessment"):
         missing = [text("**{}**: {}", one.stage, one.reason) for one in record.not_measured]
         sections = [
-            ("decision", "", [box]),
+            ("decision", "", first),
             ("reasons", "Reasons", _reasons(record)),
             ("gates", "Gates then and today", _gates(record)),
             *([("missing", "Not measured", [Bullets(missing)])] if missing else []),
@@ -100,10 +103,12 @@ def reassessment(record: Reassessment) -> Document:
         )
 
 
-def verdict_box(record: Reassessment) -> VerdictBox:
-    """Verdict on the copy."""
-    box = _VERDICTS[record.verdict]
-    return replace(box, meaning=box.meaning.format(f"The file that {record.organisation} has"))
+def verdict_box(record: Reassessment, *, ended: bool) -> VerdictBox:
+    """Verdict on the copy, which the recipient of a release that has ended may still hold."""
+    box = _ENDED if ended and record.verdict is TodaysVerdict.HOLDS else _VERDICTS[record.verdict]
+    whose = f"file that {record.organisation} {'still ' if ended else ''}has"
+    copy = f"the {whose}" if box is _ENDED else f"The {whose}"
+    return replace(box, meaning=box.meaning.format(copy, revoke="" if ended else "to revoke it, "))
 
 
 def _reasons(record: Reassessment) -> Iterator[Block]:

@@ -15,10 +15,12 @@ from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
 from tasks.microdata.tables import own_rows
 from tasks.redaction.columns import redacted
+from tasks.request.column_names import POSTCODE_WORDS, name_words
 from tasks.request.gate import ungated
 from tasks.request.model import DIVISIONS, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
 from tasks.request.unused import unused_terms
 from tasks.validation.repeated_people import repeated_people
+from tasks.validation.values import encode, nearly_numbers
 
 
 def check_notes(request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared) -> Iterator[str]:
@@ -30,6 +32,7 @@ def check_notes(request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared
     yield from unused_terms(request)
     yield from absent_values(frame, request)
     yield from _numeral_notes(request, prepared)
+    yield from _nearly_numbers_notes(request, frame)
     yield from _missing_notes(frame, request)
     yield from _population_notes(request, prepared)
     yield from _misfit_notes(prepared, request.population.lacks)
@@ -109,6 +112,16 @@ def _numeral_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]
             f"columns of text that hold numbers are attacked as numbers: {', '.join(attacked)}; state their "
             "type, or known_probability: 0 if nobody can know them"
         )
+
+
+def _nearly_numbers_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
+    """Released columns without a type that would be numbers but for a text that may mean “no value”."""
+    for name, one in request.attributes.items():
+        code = not POSTCODE_WORDS.isdisjoint(name_words(name))
+        if name in request.released and "type" not in one.model_fields_set and not code:
+            advice = nearly_numbers(encode(frame[name]))
+            if advice:
+                yield f"{name}: {advice}"
 
 
 _READINGS = {

@@ -21,7 +21,7 @@ from tasks.core.errors import BadInput, StageFailed, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.decision import bodies
 from tasks.decision.states import State
-from tasks.delivery.additions import signed_path, stage_file
+from tasks.delivery.additions import approval_files, signed_path, stage_file
 from tasks.delivery.verification import report_path
 from tasks.ledger.entry import Event, Head
 from tasks.ledger.signing import is_name
@@ -46,6 +46,10 @@ class SignedDetermination:
     """The expert named in the decision; None where it names none."""
     entry: int
     """Sequence of the ledger's entry."""
+    covers: str
+    """Path in the bundle of the determination that was signed: as the gate decided, before any votes."""
+    after_review: str | None
+    """Path in the bundle of the one after review, which the signature does not cover; None where there is none."""
 
 
 def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Credentials]) -> SignedDetermination:
@@ -64,6 +68,7 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
                 f"the release is {case.standing.state.value}: its determination can no longer be signed",
                 "a release that has not ended",
             )
+        after = approval_files(case.recipient)["determination_sha256"]
         credentials = read_credentials()
         check_credentials(credentials, release.now)
         digits = fingerprint(credentials.certificate)
@@ -104,6 +109,8 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
             digits,
             case.record.expert,
             entry.sequence,
+            report_path(case.recipient),
+            after if (release.report.folder / after).exists() else None,
         )
 
 

@@ -20,6 +20,7 @@ from flows.cli.output import ExitCode, answer, as_json, console
 from flows.workspace.folders import Workspace, workspace_option
 from reports.model.document import Block
 from tasks.assessments.linkage.holdings import known_attributes
+from tasks.core.errors import ReleasegateError
 from tasks.microdata.level_sizes import prepared_levels
 from tasks.request.defaults import Unsaid, unsaid
 from tasks.request.public_key import fingerprint, kind_of
@@ -91,10 +92,23 @@ def check(
 
 def _release(request: Path, roots: Sequence[Path], workspace: Path) -> str:
     """The command that releases what was checked."""
-    # One in a database is begun too, where --enrol changes nothing.
-    begun = os.path.isfile(Workspace(workspace.resolve()).ledger)
-    first = "" if begun else " --enrol"
+    first = " --enrol" if _nothing_enrolled(Workspace(workspace.resolve())) else ""
     return f"releasegate release {as_arguments(request, roots)}{workspace_option(workspace)}{first}"
+
+
+def _nothing_enrolled(workspace: Workspace) -> bool:
+    """Whether a release has to enrol first: a release that was refused may have begun the ledger."""
+    # One in a database is begun too, where --enrol changes nothing.
+    if not os.path.isfile(workspace.ledger):
+        return True
+    from flows.workspace.ledger import open_ledger  # noqa: PLC0415  imports the ledger
+    from tasks.ledger.enrolment import Directory  # noqa: PLC0415  imports the ledger
+
+    try:
+        with open_ledger(workspace) as ledger:
+            return Directory.of(ledger).is_empty
+    except ReleasegateError:  # the release tells it
+        return False
 
 
 def explained_defaults(defaults: Iterable[Unsaid]) -> Iterator[Block]:

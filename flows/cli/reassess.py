@@ -90,7 +90,7 @@ def _report(one: Reassessed, folder: Path) -> Path | None:
     # Named by its content, so that a later one never takes its place.
     name = f"{one.release_id[:12]}-{one.recipient}-{one.record.reassessed_at:%Y-%m-%d}-{digest(one.record)[:8]}.pdf"
     with guarded("the folder of reports"), written(folder / name) as partial:
-        partial.write_bytes(render_reassessment(one.record))
+        partial.write_bytes(render_reassessment(one.record, one.ended))
     return folder / name
 
 
@@ -103,6 +103,7 @@ def _document(one: Reassessed, report: Path | None) -> dict[str, object]:
         "changed": one.changed,
         "repeated": one.repeated,
         "days_late": one.late,
+        "ended": one.ended,
         "because": list(one.because),
         "path": None if one.path is None else str(one.path),
         "report": None if report is None else str(report),
@@ -120,9 +121,10 @@ def _shown(made: Sequence[Reassessed], reports: Sequence[Path | None]) -> Iterat
         if one.late:
             yield f"It is {plural(one.late, 'day')} late."
         if one.record is None:
+            yield from [one.ended] if one.ended else []
             yield from (f"  {sentence}" for sentence in one.because)
         else:
-            for section in reassessment(one.record).sections:
+            for section in reassessment(one.record, one.ended).sections:
                 yield from [Heading(f"\n{section.title}")] if section.title else []
                 yield from section.blocks
         yield "" if one.path is None else f"record: {one.path}\n"

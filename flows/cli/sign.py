@@ -60,7 +60,11 @@ def sign(
         return read_pem(pem or [], _ask) if pkcs12 is None else read_pkcs12(pkcs12, _ask)
 
     made = sign_determination(action_on(release, workspace, by or "", recipient=recipient), read_credentials)
+    covered = f"{made.covers}, the determination as the gate decided"
+    if made.after_review:
+        covered += f"; not the votes, which {made.after_review} shows"
     facts = {
+        "covers": covered,
         "file": made.path,
         "signed by": made.expert,
         "certificate": made.fingerprint,

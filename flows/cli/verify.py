@@ -122,10 +122,16 @@ def verify(
     return answer(
         found,
         [
-            outcome("verified", ": everything is as recorded"),
+            outcome("verified", f": {_found(is_pdf=is_pdf, compared=not alone or is_ledger)}"),
             *(f"  {name.replace('_', ' '):16} {_written(value)}" for name, value in found.items()),
         ],
     )
+
+
+def _found(*, is_pdf: bool, compared: bool) -> str:
+    if compared:
+        return "everything is as recorded"
+    return f"unchanged since it was {'signed' if is_pdf else 'sealed'}; it was not compared with a ledger"
 
 
 def _ledger(

@@ -123,7 +123,7 @@ def _files(record: DecisionRecord, bundle: Path) -> list[tuple[str, Path]]:
     """Files to read for a recipient, as short as the current folder allows."""
     who = record.recipient.id
     files = [("report", bundle / "report" / f"{who}.pdf"), ("evidence", bundle / "evidence" / f"report-{who}.pdf")]
-    kinds = (("certificate", f"{who}.pdf"), ("delivery", who), ("approval", f"{who}.json"))
+    kinds = (("certificate", f"{who}.pdf"), ("delivery", who), ("approval", f"{who}.pdf"), ("approval", f"{who}.json"))
     files += [(kind, path) for kind, name in kinds if (path := bundle / kind / name).exists()]
     here = Path.cwd()
     return [(kind, path.relative_to(here) if path.is_relative_to(here) else path) for kind, path in files]

@@ -27,15 +27,22 @@ def enrolled(directory: Directory, name: str, *roles: WorkflowRole, where: str =
     return person
 
 
-def check_own_login(directory: Directory, person: EnrolledPerson, login: str, where: str = "--as") -> None:
-    """Refuse (BadInput) a login that is another person's, or is not one of this person's."""
+def check_own_login(
+    directory: Directory, person: EnrolledPerson, login: str, where: str = "--as", *, for_key: bool = False
+) -> None:
+    """Refuse (BadInput) a login that is another person's, or is not one of this person's.
+
+    `for_key` says that a key is being registered, which then is no way out.
+    """
     if not directory.is_own_login(person, login):
         raise BadInput(
             f"this login is not one of {person.id}",
             where=where,
             expected=f"a login of {person.id}" + (f": {', '.join(person.logins)}" if person.logins else ""),
             got="a login of another person" if directory.person_of_login(login) else f"the login {login_of(login)}",
-            fix="act under your own login, enrol this one for the person, or register a key: releasegate key create",
+            fix="act under your own login, or let an officer enrol this one for the person"
+            if for_key
+            else "act under your own login, enrol this one for the person, or register a key: releasegate key create",
         )
 
 

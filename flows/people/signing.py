@@ -97,7 +97,7 @@ def create_key(
         directory = Directory.of(ledger)
         holder = enrolled(directory, name, *chosen, where="NAME")
         check_holder(holder, chosen, "--role")
-        check_own_login(directory, holder, actor(), "NAME")
+        check_own_login(directory, holder, actor(), "NAME", for_key=True)
         name = holder.name
         file = key_file or key_file_of(name)
         _check_no_key(ledger, name)
@@ -170,7 +170,7 @@ def register_key(workspace: Workspace, content: bytes, name: str, *, clock: Cloc
         directory = Directory.of(ledger)
         holder = enrolled(directory, name, *offered.roles, where="NAME")
         check_holder(holder, offered.roles, "roles of the key")
-        check_own_login(directory, holder, actor(), "NAME")
+        check_own_login(directory, holder, actor(), "NAME", for_key=True)
         if holder.name != offered.name:
             raise BadInput(
                 "the public key was made for another name",

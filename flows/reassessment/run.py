@@ -25,7 +25,7 @@ from pathlib import Path
 from flows.library.policies import PolicyShelf
 from flows.reassessment.copy_reassessment import AS_ASKED, CopyReassessment, TodaysFiles
 from flows.reassessment.stored_records import keep_record
-from flows.releases.cases import wait_and_settle
+from flows.releases.cases import ReleaseCase, case_of, wait_and_settle
 from flows.releases.delivered import DeliveredCopy
 from flows.releases.recall import find_bundle
 from flows.releases.released_copies import ReleasedCopies, ReleasedCopy
@@ -37,6 +37,7 @@ from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, Worksp
 from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
 from tasks.decision import bodies
+from tasks.decision.states import State
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -65,6 +66,8 @@ class Reassessed:
     """Path of the record."""
     late: int = 0
     """Days by which it is late."""
+    ended: str = ""
+    """When and how the release ended, in a sentence; empty where it has not."""
 
     @property
     def changed(self) -> bool:
@@ -163,6 +166,9 @@ def _assess(own: DeliveredCopy, departures: ReleasedCopies, options: TodaysFiles
     step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
     now, due = clock(), _next_due(ledger, copy)
     made: Reassessment | None = None
+    ended = ""
+    with suppress(ReleasegateError):  # found again, and told, where the bundle is read
+        ended = _ended(case_of(own.workspace, ledger, copy.release_id, copy.recipient, now))
     try:
         with guarded("re-assessment"):
             made = CopyReassessment(own, departures, options, now).record(due)
@@ -206,7 +212,19 @@ def _assess(own: DeliveredCopy, departures: ReleasedCopies, options: TodaysFiles
         record=made,
         path=path,
         late=max((utc_day(now) - due).days, 0),
+        ended=ended,
     )
+
+
+def _ended(case: ReleaseCase) -> str:
+    """When and how a release ended; empty where it has not."""
+    standing = case.standing
+    how = {
+        State.REVOKED: f"was revoked on {standing.since:%Y-%m-%d}",
+        State.SUPERSEDED: f"was superseded on {standing.since:%Y-%m-%d}",
+        State.EXPIRED: f"expired; its last day was {case.record.valid_until}",
+    }.get(standing.state, "")
+    return how and f"This release {how}: nothing may be delivered under it."
 
 
 def _next_due(ledger: Ledger, copy: ReleasedCopy) -> date:

@@ -15,7 +15,17 @@ from reports.sections.summary import demanded
 from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
 from tasks.decision.explain.levers import NOT_STATED
-from tasks.decision.explain.result import Choice, Explanation, Figures, Flip, Keeping, Reason, Switch, TermChange
+from tasks.decision.explain.result import (
+    Choice,
+    Explanation,
+    Figures,
+    Flip,
+    Keeping,
+    Reason,
+    RenewalChange,
+    Switch,
+    TermChange,
+)
 from tasks.decision.gates import judge_gates
 from tasks.decision.measures import RecordCounts, is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -30,6 +40,10 @@ WOULD_BE = {
 }
 """Verdicts of a dry run."""
 _FAMILIES = {"sequential", "combined", "attribute", "linkage", "singling_out", "utility", "uncertain"}
+_RENEW = (
+    "The agreement has ended. Have it renewed first; with its new last day stated, what is listed is enough: each "
+    "change was tried with an agreement in force."
+)
 _ESTIMATES = "Some figures of these are estimates; the next release decides."
 _MOST_CHANGES = 3
 _MOST_COLUMNS = 5
@@ -209,6 +223,7 @@ def _remedies(one: Explained) -> Iterator[Block]:
         yield from noted(
             f"{more} more such {'change was' if more == 1 else 'changes were'} found." if more > 0 else "",
             _ESTIMATES if any(flip.after.estimated for flip in found) else "",
+            _RENEW if any(isinstance(change, RenewalChange) for flip in found for change in flip.changes) else "",
         )
 
 
@@ -271,7 +286,7 @@ def _keeping(one: Explained) -> Iterator[Block]:
             "This copy is judged together with the next, delivered or not. Where it was not delivered or is destroyed, "
             "revoke it first:"
         )
-        yield f"  {revoking(record.release_id, record.recipient.id)}{one.workspace}"
+        yield f"  {revoking(record.release_id, record.recipient.id, one.workspace)}"
 
 
 def _keeping_rows(one: Keeping) -> Iterator[Sequence[str]]:

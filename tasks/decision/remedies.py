@@ -60,9 +60,13 @@ def _of_validation(record: DecisionRecord) -> list[str]:
     return [_CORRECT] * (repeated != failed or not failed) + [_NAME_PEOPLE] * bool(repeated)
 
 
-def revoking(release_id: str, recipient: str) -> str:
-    """The command that revokes a copy, with names left to fill in."""
-    return f"releasegate revoke {release_id[:12]} --recipient {recipient} --as NAME --reason REASON"
+def revoking(release_id: str, recipient: str, workspace: str | None = None) -> str:
+    """The command that revokes a copy, with names left to fill in.
+
+    `workspace` is the option that names the workspace; what a record says has none, and words in its place.
+    """
+    option = " (with the --workspace of this release)" if workspace is None else workspace
+    return f"releasegate revoke {release_id[:12]} --recipient {recipient} --as NAME --reason REASON{option}"
 
 
 def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator[str]:

@@ -29,6 +29,7 @@ from tasks.request.document import REQUEST_FILE
 from tasks.request.file_form import FileForm
 from tasks.request.load import REQUEST
 from tasks.request.model import Role, SafeHarborRule
+from tasks.validation.header import check_names
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
 from tasks.validation.values import EncodedColumn, encode, matches
 
@@ -112,6 +113,7 @@ def profiled(source: Source) -> ProfiledFile:
     check_header([str(name) for name in frame.columns], len(frame), source.path)
     marks = missing_marks(frame)
     columns = {str(name): encoded(frame[name], marks) for name in frame}
+    check_names(list(columns), columns.__getitem__, source.path)
     return ProfiledFile(source.path, source.form, marks, columns, profiles_of(frame, columns))
 
 
@@ -285,7 +287,9 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
             got="a line break within a name"
             if broken
             else "empty, repeated or very long names, numbers, dates or something that identifies a person",
-            fix="write each name in one line" if broken else "add or correct the header line",
+            fix="write each name in one line"
+            if broken
+            else "add or correct the header line; if the first line is a record, draft with --form header=false",
         )
 
 

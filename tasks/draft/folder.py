@@ -32,6 +32,7 @@ from tasks.draft.stated import NOTHING_STATED, Stated
 from tasks.draft.structure import Columns, Place, Profiles, Structure, rows_of, structure_of
 from tasks.request.model import Role
 from tasks.request.tables import TABLE_NAME, qualified
+from tasks.validation.header import check_names
 from tasks.validation.values import EncodedColumn
 
 _JOINS = "it joins the tables"
@@ -94,6 +95,8 @@ class ProfiledFolder:
         columns = {
             table: {str(name): encoded(one.frame[name], marks) for name in one.frame} for table, one in full.items()
         }
+        for table, held in columns.items():
+            check_names(list(held), held.__getitem__, full[table].path)
         profiles = {table: profiles_of(full[table].frame, held) for table, held in columns.items()}
         structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])
         languages = None if model is None else omop.languages(columns)

@@ -19,7 +19,7 @@ from tasks.request.model import DEFAULT_GATES, NUMERIC, GroupLevels, PatternName
 from tasks.validation.forms import are_postcodes
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
 from tasks.validation.scan import scan
-from tasks.validation.values import EncodedColumn, matches
+from tasks.validation.values import EncodedColumn, matches, nearly_numbers
 
 PLAIN_INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})\Z"
 """A whole number in its only plain form, so that it is the same text as its leaf in a hierarchy of intervals."""
@@ -60,6 +60,8 @@ class ColumnProfile:
         Whether whole numbers could be those of records: nearly without gaps, or nearly all of one length.
     postcodes
         Whether it has the form of a British, Canadian or Dutch postcode in nine of ten values.
+    nearly_numbers
+        Advice where nearly all of its cells are numbers; empty elsewhere.
     """
 
     name: str
@@ -76,6 +78,7 @@ class ColumnProfile:
     value_labels: Mapping[str, str] = field(default_factory=dict)
     like_numbers: bool = False
     postcodes: bool = False
+    nearly_numbers: str = ""
 
     @property
     def distinct_ratio(self) -> float:
@@ -133,6 +136,7 @@ def profile(
         value_labels={code: label for code, label in value_labels.items() if code in often},
         like_numbers=kind is ValueType.INTEGER and _like_numbers(column.values),
         postcodes=kind is ValueType.TEXT and are_postcodes(column.values),
+        nearly_numbers=nearly_numbers(column) if kind is ValueType.TEXT else "",
     )
 
 
@@ -277,6 +281,8 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
             reasons.append(MANY_VALUES)
     elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
+    if column.nearly_numbers and theme not in (Theme.IDENTITY, Theme.ZIP):
+        reasons.append(column.nearly_numbers)
     if role is Role.DIRECT and _can_be_replaced(column):
         reasons.append("or role: pseudonym")
     return Suggestion(column, role, tuple(reasons), theme)

@@ -52,7 +52,38 @@ def read_csv(path: Path, form: FileForm) -> pa.Table:
     columns = table.columns if table.num_rows else []
     if any(pc.any(pc.match_substring(column, mark)).as_py() for column in columns for mark in "\n\r"):
         _check_quoting(path, form)
+    if form.header:
+        _check_header(table, path)
     return table
+
+
+def _check_header(table: pa.Table, path: Path) -> None:
+    """Refuse a header whose cells are values of their own columns: it is a record, or is repeated below."""
+    columns = zip(table.column_names, table.columns, strict=True)
+    data = [str(place) for place, (name, cells) in enumerate(columns, start=1) if _is_value_of(name, cells)]
+    if len(data) > 1 or (data and 2 * len(data) >= table.num_columns):
+        raise header_of_data(
+            f"{path.name}, columns {', '.join(data)}", f"{len(data)} names that are values of their own columns"
+        )
+
+
+def _is_value_of(name: str, cells: pa.ChunkedArray) -> bool:
+    """Whether a name is a value of its column beside others; surveys name a column by the one answer it holds."""
+    if not (name and len(cells) and pc.any(pc.equal(cells, name)).as_py()):
+        return False
+    return bool(pc.any(pc.and_(pc.not_equal(cells, name), pc.not_equal(cells, ""))).as_py())
+
+
+def header_of_data(where: str, got: str) -> DataError:
+    """The error for a first line that is a record; it names places alone, since the names may be of people."""
+    return DataError(
+        "the first line does not look like column names",
+        where=where,
+        expected="names of columns, in the first line alone",
+        got=got,
+        fix="if the first line is a record, state “header: false” under dataset (for init: --form header=false), or "
+        "add a line of names; remove a header line that is repeated further down",
+    )
 
 
 def _parsed(path: Path, form: FileForm, uneven: list[int] | None = None) -> pa.Table:

@@ -5,6 +5,7 @@ allows it; the path of a place then counts the key instead of naming it.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -54,6 +55,17 @@ class Form(Generic[Model]):
         annotation = self.annotation_at(location)
         return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
+    def home_of(self, key: str, location: Location) -> Location | None:
+        """The only part below a place, or else of the whole document, that has a key of this name; None if none has.
+
+        Parts in lists and mappings are passed over.
+        """
+        for start in (location, ()):
+            found = [(*start, *steps) for steps in _parts_with(key, self.annotation_at(start))]
+            if len(found) == 1:
+                return found[0]
+        return None
+
     def shows_key(self, location: Location) -> bool:
         """Whether the last step of a place may be named."""
         parent = self.model_at(location[:-1])
@@ -84,6 +96,15 @@ class Form(Generic[Model]):
                 path += f'["{printable(step)}"]'
             data = value_at(data, (step,))
         return path.removeprefix(".")
+
+
+def _parts_with(key: str, annotation: Any) -> Iterator[Location]:
+    """Places, below a model, of the models that have a key."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items():
+            if name == key:
+                yield ()
+            yield from ((name, *steps) for steps in _parts_with(key, _bare(field.annotation)))
 
 
 def _bare(annotation: Any) -> Any:

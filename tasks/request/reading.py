@@ -116,7 +116,7 @@ def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> M
         name = "an unusable name"
         return Mistake(location[:-1], name, "1 to 2000 characters of text", name, "rename it", position)
     if kind == "extra_forbidden":
-        return _unknown_key(location, form, document.keys.get(location, position))
+        return _unknown_key(location, form, document)
     expected = _described_type(location, form)
     if kind == "missing":
         return Mistake(location, "a missing key", expected, "nothing", f"add “{location[-1]}: …”", position)
@@ -139,13 +139,18 @@ def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> M
     return Mistake(location, what, words or expected, described(value, form.shows_value(location)), fix, position)
 
 
-def _unknown_key(location: Location, form: Form[Any], position: Position) -> Mistake:
+def _unknown_key(location: Location, form: Form[Any], document: YamlDocument) -> Mistake:
+    position = document.keys.get(location, document.position_of(location))
     model = form.model_at(location[:-1])
     names = [] if model is None else list(model.model_fields)
     key = str(location[-1])
     got = f"“{printable(key)}”" if form.shows_key(location) else "a key that is not among them"
     closest = difflib.get_close_matches(key, names, n=1)
     fix = f"did you mean “{closest[0]}”?" if closest else "remove the key, or move it to where it belongs"
+    home = form.home_of(key, location[:-1])
+    if home is not None:
+        place = f"under {form.written_path(home, document.data)}" if home else "at the top of the document"
+        fix = f"it belongs {place}"
     return Mistake(location, "an unknown key", listed(names, "or"), got, fix, position)
 
 

@@ -24,11 +24,12 @@ from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.guard import place_of
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
+from tasks.validation.header import check_names
 from tasks.validation.labels import check_labels
 from tasks.validation.repeated_people import repeated_people
 from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
 from tasks.validation.tables import ColumnTables, FileTables
-from tasks.validation.values import matches
+from tasks.validation.values import encode, matches
 
 _NOBODY = np.zeros(0, dtype=np.bool_)
 _ONE_AT_A_TIME = threading.Lock()
@@ -85,11 +86,12 @@ def validate(
 
     Great Expectations says whether a check passed; where it did not pass, tolerates failures or is unconfirmed, the
     failures are found here. Columns are taken one at a time, so that memory grows by one column's distinct values.
-    Raises StageFailed if a check could not be evaluated, or its verdict and its count contradict each other,
-    and DataError if labels of values look like identifiers.
+    Raises StageFailed if a check could not be evaluated, or its verdict and its count contradict each other; DataError
+    if names of columns are data, or labels of values look like identifiers.
     """
     check_labels(request)
     try:
+        check_names(list(request.attributes), lambda name: encode(frame[name]), "attributes of the request")
         rest = [column for column in ("", *request.attributes) if column not in judged.columns]
         return _outcome(frame, request, judged | judge(frame, request, rest, covered, confirmed=confirmed))
     except ReleasegateError:

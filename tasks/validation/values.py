@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from math import floor
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from tasks.request.model import ValueType
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, WHOLE_NUMBER
 from tasks.validation.readings import arrow, found
 
+_PLAIN_NUMBER = r"^[+-]?(?:0|[1-9][0-9]*)(?:[.,][0-9]+)?\Z"
+_MOST_NUMBERS = 0.9
+_FEW_TEXTS = 3
 _TOP_CATEGORY = re.compile(
     r"(?:(?:>=|≥) *90|(?:>|over|above) *89|90 *(?:\+|(?:years? *)?(?:and|or) *(?:over|older|above)))"
 )
@@ -43,6 +47,22 @@ def encode(column: pd.Series) -> EncodedColumn:
     """
     codes, values = factorized(column)
     return EncodedColumn(pd.Series(values), codes)
+
+
+def nearly_numbers(column: EncodedColumn) -> str:
+    """Advice on a column of numbers in which some cells hold another text, such as one for “no value”; else empty.
+
+    It holds no value. Codes with leading zeros are no numbers; a decimal comma may be one still to be declared.
+    """
+    number = matches(column.values, _PLAIN_NUMBER)
+    filled, other = int((column.codes >= 0).sum()), int(column.on_records(~number).sum())
+    if not other or (~number).sum() > _FEW_TEXTS or filled - other < _MOST_NUMBERS * filled:
+        return ""
+    share = floor(100 * (filled - other) / filled)
+    return (
+        f"{share} % of its cells are numbers; {other:,} hold other text: if that means “no value”, declare it under "
+        "dataset.missing, and the type as number"
+    )
 
 
 def matches(text: pd.Series, regex: str) -> npt.NDArray[np.bool_]:

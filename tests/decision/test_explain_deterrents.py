@@ -25,7 +25,8 @@ from tasks.candidate.groups import recipient_profile, released_groups, released_
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.explain.explain import explain
 from tasks.decision.explain.levers import apply
-from tasks.decision.explain.result import Explanation, Flip, LogOddsChange, NoFlip, TermChange
+from tasks.decision.explain.result import Explanation, Flip, LogOddsChange, NoFlip, RenewalChange, TermChange
+from tasks.decision.explain.trial import RENEWED
 from tasks.decision.record import Verdict
 from tasks.generalization.game.count_index import CountIndex
 from tasks.request.model import Measure, Method, ReleaseRequest
@@ -329,7 +330,7 @@ def test_without_a_gate_on_it_nothing_is_said_of_deterrence() -> None:
 def test_an_expired_agreement_is_renewed_with_it() -> None:
     request = apply(planned(), (TermChange(f"{WHO}.agreement.expires", "2027-01-01", "2026-03-08"),))
     explanation = explained(request)
-    renewal = TermChange(f"{WHO}.agreement.expires", "2026-03-08", "2026-03-09")
+    renewal = RenewalChange(f"{WHO}.agreement.expires", "2026-03-08", RENEWED, "2026-03-09")
     assert flips(explanation)[ACCESS].changes[0] == renewal
     assert flips(explanation)[PENALTY].changes == (
         renewal,

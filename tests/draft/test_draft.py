@@ -676,6 +676,35 @@ def test_a_header_that_is_data_is_refused_and_not_repeated(names: list[str]) -> 
     assert "1980" not in str(caught.value)
 
 
+def test_a_header_with_a_name_as_the_cells_below_have_is_refused() -> None:
+    people = ["Weber, Karl", "Brown, Mary", "Miller, John", "Schmidt, Anna", "Taylor, Emma", "Ward A"]
+    draft_request(frame({"patient": people, "n": list("123456")}), "data.csv")
+    draft_request(frame({"Smith, Anna": ["low", "high"] * 3, "n": list("123456")}), "data.csv")
+    with pytest.raises(DataError) as caught:
+        draft_request(frame({"Smith, Anna": people, "n": list("123456")}), "data.csv")
+    assert caught.value.where == "data.csv, columns 1"
+    assert "header: false" in caught.value.fix
+    assert "Anna" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        (["k.A."] * 3, "97 % of its cells are numbers; 3 hold other text"),
+        ([], ""),
+        (["a", "b", "c", "d"], ""),
+        (["k.A."] * 20, ""),
+    ],
+)
+def test_numbers_with_another_text_are_told_without_it(others: list[str], told: str) -> None:
+    found = profiled("score", [str(n) for n in range(40, 137)] + others)
+    assert told in found.nearly_numbers
+    assert bool(told) == bool(found.nearly_numbers)
+    assert "k.A." not in found.nearly_numbers
+    reasons = suggest(found, None).reasons
+    assert (found.nearly_numbers in reasons) == bool(told)
+
+
 def test_a_line_break_in_a_header_is_told_and_nothing_else() -> None:
     data = pd.DataFrame([["1", "a", "x"]], columns=["id", "a\nb", " sex"], dtype="string[pyarrow]")
     with pytest.raises(DataError) as caught:

@@ -4,8 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from flows.workspace.folders import open_workspace
+from tasks.ledger.store import Ledger
 from tests.support.silence import CANARY
 from tests.support.world import COLUMNS, World, drawn_rows, recipient
 
@@ -81,6 +84,17 @@ def test_check_ends_with_the_next_command(
         assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
 
 
+def test_check_names_enrolment_after_a_refused_release_has_begun_the_workspace(
+    world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun = open_workspace(tmp_path / "begun")
+    with Ledger.open(begun.ledger, create=True):
+        pass
+    told = releasegate("check", world.request, "--workspace", "begun").out
+    assert told.endswith(f"\nNext: run `releasegate release {world.request} --workspace begun --enrol`.\n")
+
+
 def test_a_blocked_release_is_explained_in_its_workspace(
     world: World, engine: Any, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -105,6 +119,17 @@ def test_text_that_holds_numbers_is_named_where_it_is_attacked(world: World, rel
         world.ask(attributes={"visits": {"type": "text", "known_probability": known}})
         notes = releasegate("check", world.request, "--json").document["notes"]
         assert any("attacked as numbers: visits;" in one for one in notes) is named
+
+
+def test_a_column_of_numbers_but_for_one_text_is_named(world: World, releasegate: Any) -> None:
+    table = pd.read_csv(world.data, dtype=str, keep_default_na=False)
+    table["diagnosis"] = [CANARY if row % 20 == 7 else str(row % 9 + 30) for row in range(len(table))]
+    table.to_csv(world.data, index=False)
+    told = releasegate("check", world.request, "--json")
+    (note,) = (one for one in told.document["notes"] if one.startswith("diagnosis: "))
+    assert "% of its cells are numbers" in note
+    assert "declare it under dataset.missing" in note
+    assert CANARY not in told.out
 
 
 def test_assess_compares_methods(world: World, releasegate: Any) -> None:

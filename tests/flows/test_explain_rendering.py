@@ -98,17 +98,18 @@ def test_thresholds_together_and_another_method() -> None:
 
 def test_an_expired_agreement_alone() -> None:
     one = explained(asked(expires="2026-03-08"))
-    assert any(
-        line.startswith("recipients[1].agreement.expires: 2026-03-09 (now 2026-03-08)") for line in answered(one)
-    )
-    assert "2026-03-08 → 2026-03-09" in shown(one)
+    renewed = "recipients[1].agreement.expires: the last day of the renewed agreement (now 2026-03-08)"
+    assert any(line.startswith(renewed) for line in answered(one))
+    assert "Have it renewed first" in " ".join(answered(one))
+    assert "2026-03-08 → the last day of the renewed agreement" in shown(one)
+    assert not any("2026-03-09" in line for line in answered(one) if "expires" in line)
 
 
 def test_an_expired_agreement_among_others() -> None:
     one = explained(asked(expires="2026-03-08", cost=20.0))
     none = "No change of columns, method, classes, masking or agreement was found that opens all gates."
     assert none in answered(one)
-    assert "recipients[1].agreement.expires 2026-03-08 → 2026-03-09" in shown(one)
+    assert "recipients[1].agreement.expires 2026-03-08 → the last day of the renewed agreement" in shown(one)
     assert "Other gates are closed" in shown(one)
 
 

@@ -18,9 +18,12 @@ from flows.reassessment.copy_reassessment import TodaysFiles
 from flows.reassessment.run import Reassessed, reassess, reassess_all
 from flows.schemas import schema_files
 from flows.workspace.folders import Workspace
-from reports.reassessment import render_reassessment
+from reports.reassessment import reassessment, render_reassessment, verdict_box
+from reports.templating import document_html
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.core.people import WorkflowRole
+from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -689,6 +692,27 @@ def test_the_report_is_the_same_bytes_each_time(out: Out) -> None:
     assert "The decision holds" in html
     assert "Gates of this copy by itself" in html
     assert "None" not in html.replace("None is beyond", "")
+
+
+def test_that_a_release_was_revoked_comes_first(bare: Out, releasegate: Any) -> None:
+    with Ledger.open(bare.workspace.ledger, create=False) as ledger:
+        body = bodies.revoked("a.steward", WorkflowRole.REQUESTER, "Agreement broken")
+        ledger.append(
+            Event.REVOKED, release_id=bare.releases[0], recipient="archive", actor="a.steward", body=body, at=NOW
+        )
+    (found,) = bare.again()
+    revoked = f"This release was revoked on {NOW:%Y-%m-%d}: nothing may be delivered under it."
+    assert found.ended == revoked
+    assert found.record is not None
+    html = document_html(reassessment(found.record, found.ended))
+    assert html.index(revoked) < html.index("still has")
+    assert "would be released today" not in html
+    told = releasegate("reassess", bare.releases[0][:12], "--workspace", bare.workspace.root)
+    assert revoked in " ".join(told.out.split())
+    assert "still has" in " ".join(told.out.split())
+    held = found.record.model_copy(update={"verdict": TodaysVerdict.HOLDS})
+    assert verdict_box(held, ended=True).words == "Its gates would pass today"
+    assert "would be released today" in verdict_box(held, ended=False).meaning
 
 
 def test_a_release_of_which_nothing_has_left_has_nothing_to_assess(engine: Any, world: World) -> None:

@@ -16,6 +16,7 @@ import flows.workspace.actor
 from flows.actions.expert_signature import sign_determination
 from flows.actions.overruling import revoke
 from flows.actions.reviewing import overview
+from flows.cli.sign import PASSPHRASE as SIGN_PASSPHRASE
 from flows.gate.outcome import Outcome
 from flows.people.signing import PASSPHRASE
 from flows.queue.queue import Queue
@@ -34,7 +35,7 @@ from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.support.acting import cast_vote, reopen
-from tests.support.certificates import pki
+from tests.support.certificates import SECRET, p12, pki, private
 from tests.support.search import files_holding, holds, pdf_parts
 from tests.support.world import NOW, RECORDS, SENSITIVE_MARK, UNIVERSITY, World, make_world, recipient
 
@@ -689,6 +690,28 @@ def test_a_determination_signed_while_it_waits_stays_with_what_reviews_add(waiti
     with pytest.raises(StageFailed, match="revoked"):
         sign(LATER)
     assert waiting.verified().signed == report.signed
+
+
+class NextDay(datetime):
+    """The day after the votes."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:
+        return (LATER + timedelta(days=1)).astimezone(tz or UTC)
+
+
+def test_a_signature_after_the_votes_says_that_it_does_not_cover_them(
+    approved: Waiting, releasegate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flows.workspace.actor, "datetime", NextDay)
+    place = ("--workspace", approved.workspace.root)
+    listed = " ".join(releasegate("release", approved.world.request, *place).out.split())
+    assert "approval/university.pdf" in listed
+    keys = private(tmp_path / "expert.p12", p12(pki().credentials()))
+    monkeypatch.setenv(SIGN_PASSPHRASE, SECRET)
+    told = releasegate("sign", approved.release_id, "--recipient", "university", "--pkcs12", keys, *place)
+    assert "covers: report/university.pdf, the determination as the gate decided; not the votes" in told.out
+    assert "approval/university.pdf" in told.out
 
 
 def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,6 +251,10 @@ def test_the_commands_with_pkcs12(
     for expected in ("signed by        CN=A. Lindqvist", "as recorded      yes", "revocation       not looked up"):
         assert expected in verified.out
     assert "2026-05-04T12:00:00Z, when the ledger recorded the signature" in verified.out
+    assert "everything is as recorded" in verified.out
+    by_itself = " ".join(run("verify", told["path"], "--trust", root_file, "--alone").out.split())
+    assert "verified: unchanged since it was signed; it was not compared with a ledger" in by_itself
+    assert "everything is as recorded" not in by_itself
     files = [path for path in made.workspace.root.rglob("*") if path.is_file()]
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 

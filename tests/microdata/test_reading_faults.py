@@ -16,6 +16,7 @@ from tasks.microdata import csv_file
 from tasks.microdata import parquet as parquet_files
 from tasks.microdata.parts import pieces, read_piece
 from tasks.microdata.read import read_microdata, read_text
+from tasks.request.file_form import FileForm
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import DATA, Change, changed, tiny_request
 
@@ -77,6 +78,47 @@ def test_an_undeclared_column_is_named_by_its_position(tmp_path: Path) -> None:
 
 def test_a_file_without_a_header_does_not_show_its_first_record(tmp_path: Path) -> None:
     assert_silent(refused(tmp_path, DATA.replace("id,zip,age,sex,diagnosis", f"1,37010,88,F,{CANARY}")))
+
+
+WITHOUT_HEADER = f"{CANARY};w;Gynäkologie;ja\nx;m;Chirurgie;nein\ny;w;Gynäkologie;ja\nz;w;Chirurgie;ja\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (WITHOUT_HEADER, "2, 3, 4"),
+        (f"{CANARY};w\nx;m\ny;w\n", "2"),
+        (f"{CANARY}\nx\n{CANARY}\n", "1"),
+    ],
+)
+def test_a_first_record_as_header_is_refused_by_its_values(tmp_path: Path, text: str, places: str) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_text(path, FileForm(path="data.csv", delimiter=";"))
+    assert caught.value.where == f"data.csv, columns {places}"
+    assert "header: false" in caught.value.fix
+    assert_silent(caught.value)
+    assert len(read_text(path, FileForm(path="data.csv", delimiter=";", header=False))) == text.count("\n")
+
+
+def test_a_request_with_a_first_record_as_names_is_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"{HEADER}\n1,zip,88,sex,{CANARY}\n2,37010,88,F,x\n")
+    assert error.where == "data.csv, columns 2, 4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id;asthma;cough\n1;asthma;\n2;;cough\n3;asthma;cough\n",  # a survey's answers, one a column
+        "id;age;sex\n1;30;sex\n2;40;M\n3;50;F\n",
+        "id;Sex\n1;sex\n2;M\n",
+    ],
+)
+def test_names_that_are_a_value_now_and_then_stay(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    assert len(read_text(path, FileForm(path="data.csv", delimiter=";"))) == text.count("\n") - 1
 
 
 def test_a_repeated_column(tmp_path: Path) -> None:

@@ -107,6 +107,21 @@ def test_a_byte_order_mark_and_aliases_are_fine(tmp_path: Path, good: str) -> No
             ("cost, gain or basis", "“gian”", "did you mean “gain”?"),
         ),
         (
+            ('version: "3"', 'version: "3"\n  override_days: 30'),
+            "policy.override_days",
+            ("validity_days", "“override_days”", "it belongs under policy.review"),
+        ),
+        (
+            ("cost: 4", "cost: 4, penalty: 9"),
+            "recipients[0].stakes.penalty",
+            ("cost, gain or basis", "“penalty”", "remove the key"),
+        ),
+        (
+            ("cost: 4", "cost: 4, record_id: 9"),
+            "recipients[0].stakes.record_id",
+            ("cost, gain or basis", "“record_id”", "it belongs under dataset"),
+        ),
+        (
             ("cost: 4", "cost: 4, colour: 9"),
             "recipients[0].stakes.colour",
             ("cost, gain or basis", "“colour”", "remove the key"),

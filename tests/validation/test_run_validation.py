@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.core.errors import StageFailed
+from tasks.core.errors import DataError, StageFailed
 from tasks.validation import run
 from tasks.validation.run import validate
 
@@ -35,6 +35,17 @@ def test_unconfirmed_the_outcome_is_the_same(frame, request_of, frame_of, everyo
     confirmed = validate(frame_of(**frame), request_of(), everyone_covered)
     monkeypatch.setattr(run, "evaluate", None)
     assert validate(frame_of(**frame), request_of(), everyone_covered, confirmed=False) == confirmed
+
+
+def test_names_that_identify_somebody_as_their_cells_do_are_refused(request_of, frame_of, attributes, everyone_covered):
+    people = [f"{given} {family}" for given in ("Mary", "Peter", "Emma") for family in ("Smith", "Miller", "Brown")]
+    frame = frame_of(name=[*people, *people, *people[:6]]).rename(columns={"name": "Anna Schmidt"})
+    named = {("Anna Schmidt" if name == "name" else name): one for name, one in attributes.items()}
+    with pytest.raises(DataError) as caught:
+        validate(frame, request_of(named), everyone_covered, confirmed=False)
+    assert caught.value.where == "attributes of the request, columns 2"
+    assert "Schmidt" not in str(caught.value)
+    assert validate(frame_of(name=[*people, *people, *people[:6]]), request_of(), everyone_covered, confirmed=False)
 
 
 def test_results_stand_in_the_order_of_the_suite(request_of, frame_of, everyone_covered):

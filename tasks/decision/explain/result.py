@@ -98,6 +98,19 @@ class LevelsChange(TermChange):
         return self.levels
 
 
+@dataclass(frozen=True)
+class RenewalChange(TermChange):
+    """A renewed agreement: nobody writes another day into a request than the agreement has."""
+
+    tried: str = ""
+    """Day that was tried in place of the agreement's."""
+
+    @property
+    def value(self) -> object:
+        """The day that was tried."""
+        return self.tried
+
+
 class Choice(IntEnum):
     """Parties that can choose a term."""
 

@@ -19,7 +19,7 @@ from tasks.decision.explain import levers
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import FACTORS, FEW_FACTORS, WIDER, WIDTH, Lever, rounded
-from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
+from tasks.decision.explain.result import Flip, Judgement, NoFlip, RenewalChange, TermChange
 from tasks.request.model import Method, Recipient, ReleaseRequest
 
 Progress = Callable[[str], None]
@@ -29,6 +29,7 @@ TOO_MANY_ATTACKS = (
 )
 OUT_OF_GAMES = "Not searched to its end: as many games were solved as an explanation may take."
 _NOTHING = "Nothing tried in this range changes the verdict."
+RENEWED = "the last day of the renewed agreement"
 _NEXT_TO_ZERO = 1e-6
 
 
@@ -71,12 +72,12 @@ class Trial:
 
     @property
     def renewal(self) -> tuple[TermChange, ...]:
-        """The new date that an expired agreement needs, whatever else changes."""
+        """The renewal that an expired agreement needs, whatever else changes."""
         expires, today = self.recipient.agreement.expires, self.decided_on
         if expires >= today:
             return ()
         where = f"{levers.recipient_path(self.request, self.recipient)}.agreement.expires"
-        return (TermChange(where, expires.isoformat(), today.isoformat()),)
+        return (RenewalChange(where, expires.isoformat(), RENEWED, today.isoformat()),)
 
     def changed(self, changes: Sequence[TermChange]) -> Self:
         """The trial under other terms; errors as of ``levers.apply``."""
