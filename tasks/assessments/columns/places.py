@@ -117,7 +117,7 @@ def _with_groups(found: Dependence, groups: Sequence[Codes], column: Codes) -> D
 
 def distinct_share(codes: Codes) -> float:
     """Distinct values over records."""
-    return int(np.count_nonzero(np.bincount(codes))) / max(len(codes), 1)
+    return np.count_nonzero(np.bincount(codes)) / max(len(codes), 1)
 
 
 def others_of(codes: Codes) -> Codes:
@@ -150,7 +150,7 @@ def nearly_unique(table: ColumnTable, name: str) -> bool:
     """
     collected, released = table.collected.get(name), table.released[name]
     if collected is None:
-        return share_alone(table, name) >= NEARLY_UNIQUE
+        return bool(share_alone(table, name) >= NEARLY_UNIQUE)
     return distinct_share(collected) >= NEARLY_UNIQUE and bool((collected == released).mean() >= NEARLY_UNIQUE)
 
 
