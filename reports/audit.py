@@ -16,7 +16,6 @@ from reports.model.document import (
     digest_text,
     failed,
     kept,
-    plural,
     sentence_start,
     strong,
     text,
@@ -26,6 +25,7 @@ from reports.templating import rendering
 from tasks.audit.people import OVERRIDES, REVOCATION
 from tasks.audit.report import AuditReport, ChainResult
 from tasks.core.canonical import canonical_json, digest
+from tasks.core.plural import plural
 
 REPORT_NAME = "audit.json"
 

@@ -15,8 +15,9 @@ from flows.incidents.tracing import Traced, opened_evidence, trace_incident
 from flows.workspace.folders import Workspace
 from flows.workspace.progress import listening
 from reports.model.blocks import table
-from reports.model.document import Paragraph, plural
+from reports.model.document import Paragraph
 from tasks.core.guard import guarded
+from tasks.core.plural import plural
 from tasks.decoys.tracing import Hits
 
 _LIKELY = 0.1

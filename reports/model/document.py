@@ -286,15 +286,6 @@ def listed(items: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def plural(number: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    >>> plural(1, "file"), plural(2000, "copy", "copies")
-    ('1 file', '2,000 copies')
-    """
-    return f"{number:,d} {one if number == 1 else many or one + 's'}"
-
-
 def sentence_start(clause: str) -> str:
     """A clause with a capital letter."""
     return clause[:1].upper() + clause[1:]

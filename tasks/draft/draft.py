@@ -285,7 +285,11 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
             got="a line break within a name"
             if broken
             else "empty, repeated or very long names, numbers, dates or something that identifies a person",
-            fix="write each name in one line" if broken else "add or correct the header line",
+            fix="write each name in one line"
+            if broken
+            else "delete the lines above the column names, if the first line is a title; else add or correct the names"
+            if names[0] and not any(names[1:])
+            else "add or correct the header line",
         )
 
 
