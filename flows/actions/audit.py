@@ -95,7 +95,11 @@ def _day(text: str, option: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise BadInput(
-            "this is not a day", where=option, expected="a day as 2026-03-31", got="other text", fix="correct it"
+            "this is not a day",
+            where=option,
+            expected="a day as 2026-03-31",
+            got="other text",
+            fix="write the day as 2026-11-01",
         ) from None
 
 

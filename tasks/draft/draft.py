@@ -388,7 +388,7 @@ def write_draft(draft: Draft, folder: Path, copy: Source | None = None) -> list[
             "the draft cannot be written",
             where=str(folder),
             expected="a folder with room and permission to write",
-            got=type(error).__name__,
+            got=error.strerror or type(error).__name__,
             fix="choose another folder",
         ) from None
     return [request, *written[:-1]]

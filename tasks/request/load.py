@@ -168,8 +168,8 @@ class LoadedRequest:
         return self._unusable(
             "the file cannot be read",
             name,
-            "a readable file, which nobody exchanges meanwhile",
-            type(error).__name__,
+            "a readable file that does not change during the run",
+            getattr(error, "strerror", None) or type(error).__name__,
             "check its permissions",
         )
 

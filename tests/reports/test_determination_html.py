@@ -204,11 +204,12 @@ def test_the_scope_names_what_was_not_tested_once_each() -> None:
     named = texts.sections(determination_html(record))["assumed"]
     for stage in (entry.stage for entry in record.not_assessed):
         assert named.count(stage) == 1
-    assert "Decoys No decoy records were requested: none were placed" in named
+    assert "Decoys No decoy records were requested, so no decoys were placed" in named
     for stage in ("Sequential adversary", "Identity × attribute score", "Record linkage", "Utility"):
         assert stage not in named
     assert (
-        "Decoys No file was made: none were placed" in texts.sections(determination_html(records.blocked()))["assumed"]
+        "Decoys No file was made, so no decoys were placed"
+        in texts.sections(determination_html(records.blocked()))["assumed"]
     )
 
 
