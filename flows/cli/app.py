@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from flows.cli.output import ExitCode, as_json, show_error
+from flows.cli.output import ExitCode, as_json, notices, show_error
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
@@ -161,7 +161,9 @@ def main() -> None:
             )
             show_error(misuse)
         code = ExitCode.BAD_INPUT
-    except (typer.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt) as error:
+        if not (error.__cause__ or error).args:  # else the command has said what it leaves behind
+            notices.print("stopped; the same command can be run again")
         code = _INTERRUPTED
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]

@@ -174,8 +174,9 @@ def _stoppable() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, EOFError):
-        notices.print("\nstopped; nothing was written")
-        raise KeyboardInterrupt from None
+        said = "stopped; nothing was written"
+        notices.print(f"\n{said}")
+        raise KeyboardInterrupt(said) from None
 
 
 def _enrolled() -> tuple[list[str], tuple[EnrolledSample, ...], str]:

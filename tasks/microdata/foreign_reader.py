@@ -37,7 +37,7 @@ class Exit(IntEnum):
     READ = 0
     NOT_INSTALLED = 10
     NO_SHEET = 11
-    OTHER_SHEETS = 15
+    OTHER_SHEETS = 16
     NO_HEADER = 12
     TOO_LARGE = 13
     DAMAGED = 14

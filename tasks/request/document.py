@@ -202,7 +202,7 @@ class _Builder:
     def _is_key(self, key: Node, location: Location, result: Mapping[str, Any]) -> bool:
         """Whether a key can be used; else its mistake is noted."""
         if key.tag not in _AS_WRITTEN:
-            fault = {_TAG + "merge": "merge", _INTEGER: "digits"}.get(key.tag, "key")
+            fault = {_TAG + "merge": "merge", _INTEGER: "digits"}.get(str(key.tag), "key")
         elif key.value in result:
             location, fault = (*location, key.value), "twice"
         else:

@@ -169,7 +169,7 @@ class PatternName(StrEnum):
 
     @property
     def plural(self) -> str:
-        """What cells hold of this kind."""
+        """Name of several of them."""
         return _PLURALS.get(self, f"{self.value}s")
 
 

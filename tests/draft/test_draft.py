@@ -224,7 +224,7 @@ def test_one_cell_with_an_identifier_keeps_a_column_back(cell: str, pattern: Pat
     assert told.patterns == {pattern: pytest.approx(0.01)}
     suggestion = suggest(told, None)
     assert suggestion.role is Role.DIRECT
-    assert f"{pattern.value} (1 % of its cells)" in suggestion.reasons[0]
+    assert f"{pattern.plural} (1 % of its cells)" in suggestion.reasons[0]
     assert cell not in " ".join(suggestion.reasons)
 
 

@@ -80,7 +80,7 @@ def test_a_file_without_a_header_does_not_show_its_first_record(tmp_path: Path) 
 
 
 def test_a_repeated_column(tmp_path: Path) -> None:
-    assert refused(tmp_path, f"{HEADER},sex\n1,37010,88,F,flu,{CANARY}\n").got == "1 names used twice"
+    assert refused(tmp_path, f"{HEADER},sex\n1,37010,88,F,flu,{CANARY}\n").got == "1 name used twice"
     twice = pa.table([pa.array([CANARY])] * 2, names=["id", "id"])
     assert_silent(refused(tmp_path, parquet(tmp_path, twice), name="data.parquet"))
 

@@ -460,8 +460,7 @@ def test_the_first_page_names_categories_of_which_no_record_is_left() -> None:
     )
     less = records.changed(records.approved(), fields=fields)
     page, line = texts.sections(determination_html(less))["decision"], usefulness(RecordView(less))
-    said = "2 values of race and 1 value of sex are in no released record by themselves, so these groups "
-    said += "cannot be compared."
+    said = "2 values of race and 1 value of sex are never shown by themselves, so their groups cannot be compared."
     assert said in page
     assert line is not None
     assert said in line

@@ -575,10 +575,24 @@ def test_a_different_encoding_is_named_with_its_place(tmp_path: Path, content: b
 def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
-    for name, got in (("none.yaml", "no such file"), (".", "a folder"), ("pipe", "a device"), ("loop", "OSError")):
+    for name, got in (
+        ("none.yaml", "no such file"),
+        (".", "a folder"),
+        ("pipe", "a device"),
+        ("loop", "symbolic links"),
+    ):
         with pytest.raises(RequestError) as caught:
             load_request(tmp_path / name)
         assert got in caught.value.got, name
+
+
+@pytest.mark.parametrize("name", ["data.csv", "DATA.SAV", "export"])
+def test_data_in_place_of_a_request_are_told_as_such(tmp_path: Path, name: str) -> None:
+    (tmp_path / "export").mkdir()
+    (tmp_path / name.replace("export", "x.csv")).write_text("id,age\n1,30\n")
+    with pytest.raises(RequestError, match="this is data, not a request") as caught:
+        load_request(tmp_path / name)
+    assert f"releasegate init {tmp_path / name}" in caught.value.fix
 
 
 def test_an_unreadable_request_is_refused(tmp_path: Path, good: str) -> None:
@@ -636,7 +650,7 @@ def test_unusable_files_of_the_workspace_are_refused(loaded: LoadedRequest) -> N
         ("pipe", "a folder or a device"),
         ("a\0b", "\\x00"),
         ("loop", "loop"),
-        ("x" * 1000, "OSError"),
+        ("x" * 1000, "File name too long"),
     ):
         with pytest.raises(WorkspaceError) as caught:
             loaded.resolve(relative, "dataset.path")
