@@ -111,6 +111,16 @@ def term_groups(read: ReadRequest) -> list[TermGroup]:
     return groups
 
 
+def labels_of(groups: Sequence[TermGroup]) -> dict[str, str]:
+    """Labels of the terms that have mistakes, by the paths of these; those of recipients with their title."""
+    return {
+        one.path: term.term.label + (f" ({group.title})" if group.recipient >= 0 else "")
+        for group in groups
+        for term in group.terms
+        for one in term.problems
+    }
+
+
 def elsewhere(read: ReadRequest, groups: Sequence[TermGroup]) -> list[RequestProblem]:
     """Mistakes of a request that stand at none of its terms, nor at a column."""
     shown = {id(one) for group in groups for term in group.terms for one in term.problems}

@@ -170,3 +170,15 @@ def test_a_terminal_that_knows_few_characters(world: World) -> None:
     told = in_a_process("check", world.request, environment={"PYTHONIOENCODING": "ascii"})
     assert told.returncode == 0
     assert "\\u2713" in told.stdout
+
+
+def test_a_delivery_and_a_certificate_are_told_as_such(tmp_path: Path, releasegate: Any) -> None:
+    folder = tmp_path / "university"
+    folder.mkdir()
+    for name in ("data.csv", "dictionary.json", "manifest.json"):
+        (folder / name).write_text("{}")
+    told = releasegate("verify", folder)
+    assert (told.code, "this is a delivery, not a bundle" in told.err) == (2, True)
+    (folder / "certificate.pdf").write_bytes(b"%PDF-")
+    told = releasegate("verify", folder / "certificate.pdf")
+    assert (told.code, "this is a certificate" in told.err) == (2, True)
