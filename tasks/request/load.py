@@ -6,6 +6,7 @@ to the files meanwhile. The copies are as private as the run's folder, and go wi
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -203,12 +204,12 @@ def load_request(path: Path, roots: Sequence[Path] = (), policies: Policies | No
     100 mistakes among its ``problems``; rules that relate several keys are checked once those keys are right by
     themselves. `policies` gives the policy of a request that names one, and its errors pass through.
     """
-    if path.is_dir() or path.name.lower().endswith(_DATA):
+    if os.path.isdir(path) or path.name.lower().endswith(_DATA):
         raise RequestError(
             "this is data, not a request",
             where=str(path),
             expected="a YAML document",
-            got="a folder" if path.is_dir() else "a data file",
+            got="a folder" if os.path.isdir(path) else "a data file",
             fix=f"draft a request by “releasegate init {path}”, or name the request",
         )
     return request_of_bytes(read_bytes(path, REQUEST), path, roots, policies)

@@ -767,6 +767,9 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     assert masked is not None
     assert set(masked[1].split(", ")) == numbers
     assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
+    signs = draft_request(clinic.assign(smoker=["0", "1"] * (len(clinic) // 2)), "clinic.csv").text
+    assert "smoker" in signs
+    assert not re.search(r"Mask numbers, unless[^.]*smoker", signs)
     words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
     assert "Mask numbers" not in words.text
 
