@@ -73,4 +73,5 @@ def check(
         if not one.passed
     ]
     unplaced = [column.advice for column in found.columns.unplaced]
-    return Checked(found.passed, (*failed, *unplaced), found.notes, found)
+    expired = [f"{who}: the agreement has expired" for who in found.expired]
+    return Checked(found.passed, (*failed, *unplaced, *expired), found.notes, found)

@@ -16,7 +16,6 @@ from reports.model.document import (
     digest_text,
     failed,
     kept,
-    plural,
     sentence_start,
     strong,
     text,
@@ -26,6 +25,7 @@ from reports.templating import rendering
 from tasks.audit.people import OVERRIDES, REVOCATION
 from tasks.audit.report import AuditReport, ChainResult
 from tasks.core.canonical import canonical_json, digest
+from tasks.core.plural import plural
 
 REPORT_NAME = "audit.json"
 
@@ -201,8 +201,10 @@ def _self_reviews(report: AuditReport) -> str:
 def _changed_policies(report: AuditReport) -> str:
     if not report.policies:
         return "none was changed"
-    words = plural(len(report.policies), "change")
-    return failed(words) if any(row.before_sha256 for row in report.policies) else words
+    changes = sum(row.before_sha256 is not None for row in report.policies)
+    first = f"{plural(len(report.policies) - changes, 'policy', 'policies')} for the first time"
+    words = failed(plural(changes, "change"))
+    return words if changes == len(report.policies) else f"{words}; {first}" if changes else first
 
 
 def _lapsing(report: AuditReport) -> str:

@@ -135,8 +135,11 @@ def _day(day: date | None) -> str:
 
 
 def _clipped(*parts: str) -> str:
-    words = "; ".join(part for part in parts if part)
-    return (words if len(words) <= _LONGEST else words[: _LONGEST - 1].rstrip() + "…") or DASH
+    words = "; ".join(part for part in parts if part).replace(".; ", ". ")
+    if len(words) > _LONGEST:
+        whole = words[:_LONGEST].rpartition(" ")[0] or words[: _LONGEST - 2]
+        words = f"{whole} …"
+    return words or DASH
 
 
 def _copy(row: Any) -> str:
@@ -251,7 +254,7 @@ _TABLES: Mapping[str, _Listing] = {
     ),
     "reassessed": _Listing(
         "Re-assessments",
-        "Entry, time 17 | Release 13 | Recipient 14 | Verdict 16 | Before 16 | Gates changed 14 | Days late 10p",
+        "Entry, time 17 | Release 16 | Recipient 14 | Verdict 15 | Before 14 | Gates changed 14 | Days late 10p",
         lambda row, entry: (
             f"{entry} {_time(row.at)}",
             _id(row.release_id),
@@ -265,7 +268,7 @@ _TABLES: Mapping[str, _Listing] = {
     ),
     "blocked_today": _Listing(
         "Copies that would be blocked today",
-        "Entry, time 17 | Release 13 | Recipient 26 | State 12 | Because 32",
+        "Entry, time 17 | Release 16 | Recipient 25 | State 12 | Because 30",
         lambda row, entry: (
             f"{entry} {_time(row.at)}",
             _id(row.release_id),

@@ -139,11 +139,12 @@ def _conditions(view: RecordView) -> Bullets:
 
 
 def _columns(view: RecordView) -> Iterator[Block]:
-    yield Table(
-        "",
-        "Column 26 | Type 16 | Description 58",
-        [(one.name, one.type, one.description or DASH) for one in view.record.fields if one.released],
-    )
+    released = [one for one in view.record.fields if one.released]
+    if any(one.description for one in released):
+        rows = [(one.name, one.type, one.description or DASH) for one in released]
+        yield Table("", "Column 26 | Type 16 | Description 58", rows)
+    else:
+        yield Table("", "Column 60 | Type 40", [(one.name, one.type) for one in released])
     yield Paragraph(
         "Values may be given in coarser groups than they were collected in. One column may hold groups beside values "
         "or smaller groups that lie in them, such as a decade beside a year: before you count, bring all values of a "

@@ -22,7 +22,6 @@ from reports.model.document import (
     failed,
     lines,
     passed,
-    plural,
     said,
     sentence_start,
     small,
@@ -33,6 +32,7 @@ from reports.model.smallcell import SmallCellRule
 from reports.pdf import Attachment, write_document
 from reports.templating import rendering
 from tasks.core.canonical import canonical_json
+from tasks.core.plural import plural
 from tasks.reassessment.compare import chances, written
 from tasks.reassessment.record import GateComparison, PooledCopies, Reassessment, TodaysVerdict
 from tasks.request.model import Measure

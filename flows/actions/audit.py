@@ -95,18 +95,15 @@ def _day(text: str, option: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise BadInput(
-            "this is not a day", where=option, expected="a day as 2026-03-31", got="other text", fix="correct it"
+            "this is not a day",
+            where=option,
+            expected="a day as 2026-03-31",
+            got="other text",
+            fix="write the day as 2026-11-01",
         ) from None
 
 
 def _check_free(folder: Path, *, force: bool) -> None:
-    if not folder.parent.is_dir():
-        raise WorkspaceError(
-            "there is no such folder",
-            where=str(folder.parent),
-            expected="a folder that the audit's folder is made in",
-            fix="make it, or name another one with --output",
-        )
     if not folder.exists() and not folder.is_symlink():
         return
     if not force:
@@ -149,6 +146,7 @@ def as_data(report: AuditReport) -> dict[str, bytes]:
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write a folder, whole or not at all, in place of an earlier one."""
     draft, old = (folder.with_name(f".{folder.name}-{secrets.token_hex(4)}") for _ in range(2))
+    folder.parent.mkdir(parents=True, exist_ok=True)
     draft.mkdir(mode=0o750)
     try:
         for name, content in files.items():

@@ -55,9 +55,14 @@ def account_notes(without: Sequence[str]) -> Iterator[str]:
         )
 
 
-def agreement_notes(request: ReleaseRequest, today: date) -> Iterator[str]:
-    """Note on agreements that are not in force on a day."""
-    if expired := [one.id for one in request.recipients if not agreement_gate(one.agreement, today).passed]:
+def expired_agreements(request: ReleaseRequest, today: date) -> tuple[str, ...]:
+    """Recipients whose agreement is not in force on a day."""
+    return tuple(one.id for one in request.recipients if not agreement_gate(one.agreement, today).passed)
+
+
+def agreement_notes(expired: Sequence[str]) -> Iterator[str]:
+    """Note on recipients whose agreement is not in force."""
+    if expired:
         yield (
             f"the gate would block, because the agreement has expired: {', '.join(expired)}; renew it, and state its "
             "new last day in agreement.expires"

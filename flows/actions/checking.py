@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.actions.check_notes import account_notes, agreement_notes, check_notes
+from flows.actions.check_notes import account_notes, agreement_notes, check_notes, expired_agreements
 from flows.actions.randomness import generator_of_its_own
 from flows.library.policies import PolicyShelf
 from flows.workspace.actor import utc_now
@@ -44,13 +44,15 @@ class CheckedRequest:
     """Information that released columns reveal; empty where validation found an error that blocks."""
     notes: tuple[str, ...]
     """Terms that have no effect, or not the effect that their author would expect."""
+    expired: tuple[str, ...] = ()
+    """Recipients whose agreement is not in force today."""
     without_account: tuple[str, ...] = ()
     """Reviewers who cannot sign in to the workspace's page, where it has accounts."""
 
     @property
     def passed(self) -> bool:
         """Whether the data may go on to the gate."""
-        return self.validation.passed and not _closed(self)
+        return self.validation.passed and not self.expired and not _closed(self)
 
 
 def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:
@@ -75,12 +77,15 @@ def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame, workspace: Path | 
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
             columns = column_places(loaded.request, prepared, masked)
         without = () if workspace is None else _without_account(workspace, loaded.request.policy.review.reviewers)
+        expired = expired_agreements(loaded.request, utc_day(utc_now()))
         notes = (
             *account_notes(without),
-            *agreement_notes(loaded.request, utc_day(utc_now())),
+            *agreement_notes(expired),
             *check_notes(loaded.request, frame, prepared),
         )
-        return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes, without)
+        return CheckedRequest(
+            loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes, expired, without
+        )
 
 
 def _without_account(root: Path, reviewers: Sequence[str]) -> tuple[str, ...]:

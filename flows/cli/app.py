@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from flows.cli.output import ExitCode, as_json, show_error
+from flows.cli.output import ExitCode, as_json, notices, says_it_stopped, show_error
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
@@ -141,6 +141,7 @@ def main() -> None:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # more threads wait for each other longer than they work
         os.environ.setdefault(name, "1")
     as_json.set("--json" in sys.argv)
+    says_it_stopped.set(False)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal does not know is written as its code and does not end the command.
@@ -173,5 +174,7 @@ def main() -> None:
         )
         show_error(failure)
         code = ExitCode.INTERNAL
+    if code == _INTERRUPTED and not says_it_stopped.get():
+        notices.print("stopped; the same command can be run again")
     gc.freeze()  # the interpreter need not search a million objects for cycles as it ends
     sys.exit(int(code))

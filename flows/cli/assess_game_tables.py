@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from flows.cli.output import figure, seconds
 from reports.model import numbers
 from reports.model.blocks import table
-from reports.model.document import DASH, Block, Paragraph, lines, plural
+from reports.model.document import DASH, Block, Paragraph, lines
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
 from tasks.assessments.identity.record_game import FACTORS, RecordGame, RecordStrategy
 from tasks.assessments.identity.score import adversary_of
+from tasks.core.plural import plural
 from tasks.generalization.game.count_index import CountIndex
 from tasks.generalization.game.payoffs import TIE
 from tasks.request.model import KAnonymity, Method, Recipient, ReleaseRequest

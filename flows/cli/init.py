@@ -15,7 +15,7 @@ from flows.actions.drafting import relative
 from flows.cli.init_dialogue import SMALL_CELL, Dialogue
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE
-from flows.cli.output import answer, as_json, console, notices
+from flows.cli.output import answer, as_json, console, notices, says_it_stopped
 from flows.cli.prompts import Asking
 from flows.workspace.actor import actor
 from flows.workspace.folders import Workspace, nearest_workspace
@@ -174,6 +174,7 @@ def _stoppable() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, EOFError):
+        says_it_stopped.set(True)
         notices.print("\nstopped; nothing was written")
         raise KeyboardInterrupt from None
 

@@ -6,6 +6,7 @@ Choices that change what is drafted come first: rows, people, roles. Nothing is 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
@@ -14,10 +15,12 @@ import pandas as pd
 from flows.cli.column_answers import KNOWN_TO_SOME, LETTERS, UNKNOWN, read_changes, read_figures, shown_columns, way_of
 from flows.cli.levels import shown_levels
 from flows.cli.prompts import BACK, LEFT, NONE, WHY, Asking
+from flows.workspace.actor import utc_now
 from reports.model.blocks import table
 from reports.model.document import named as shortened
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
+from tasks.decision.verdict import is_over, utc_day
 from tasks.draft.document import Given, can_be_masked
 from tasks.draft.draft import Draft, Source, count_column, shared_columns
 from tasks.draft.folder import NUMBER, ProfiledFolder
@@ -118,7 +121,8 @@ class Dialogue:
         possible = shortened(name for name, one in columns.items() if not lacking(one))
         of = f" (of {possible})" if possible and not found else ""
         named = self.asking.text(
-            f"column that names the person, if a person has several rows{of}; {NONE if found else 'Enter'}: nobody has",
+            f"if a person can have several rows: which column names the person{of}? {NONE if found else 'Enter'}: one "
+            "row each",
             "Risks are of people: rows of one person must not pass for a crowd to hide in."
             + (f" {found} repeats as names and numbers of people do." if found else ""),
             default=found or LEFT,
@@ -311,7 +315,7 @@ class Dialogue:
             given = self.asking.text(
                 f"probability that somebody outside knows {', '.join(people)} of a person, such as 0.2{each}: the "
                 "share of people of whom some outsider (neighbour, colleague, another file) knows it; Enter: no "
-                "figure; either way, records that it makes unique can block",
+                "figure; in any case, unique records can block",
                 "Whoever knows it can find the person and learn the rest. Expected disclosure uses your figure, or "
                 "0.1; singling out always counts it as known. At 1 it is no longer a secret.",
                 wrong=lambda text: read(text)[1],
@@ -362,6 +366,12 @@ class Dialogue:
         for line in OF_RECIPIENT:
             given = self._line(given, line.at(recipient))
         agreed: Location = ("recipients", recipient, "agreement")
+        ends = given.answers.get((*agreed, "expires"))
+        if isinstance(ends, str) and is_over(date.fromisoformat(ends), utc_day(utc_now())):
+            self.asking.say(
+                f"The agreement ended on {ends}, and nothing leaves without one that is in force. Go back ({BACK}) to "
+                "state its new last day."
+            )
         if given.answers.get((*agreed, "penalty")) and (*agreed, "detection_rate") not in given.answers:
             self.asking.say("The penalty is not counted: nobody has stated the chance that an attempt is noticed.")
         self._tell_group_sizes(given, recipient)

@@ -22,6 +22,8 @@ _HUNDREDTH, _TEN, _LONG = 0.01, 10, 10_000
 
 as_json: ContextVar[bool] = ContextVar("as_json", default=False)
 """Whether the command that runs prints a JSON document."""
+says_it_stopped = ContextVar("says_it_stopped", default=False)
+"""Whether the command itself has said that it was interrupted."""
 
 
 class ExitCode(IntEnum):

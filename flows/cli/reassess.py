@@ -14,12 +14,13 @@ from flows.reassessment.run import reassess as reassess_one
 from flows.workspace.folders import Workspace
 from flows.workspace.progress import listening
 from reports.model.blocks import outcome
-from reports.model.document import Block, Heading, plural
+from reports.model.document import Block, Heading
 from reports.reassessment import reassessment, render_reassessment
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput
 from tasks.core.files import written
 from tasks.core.guard import guarded
+from tasks.core.plural import plural
 from tasks.reassessment.record import TodaysVerdict
 from tasks.reassessment.request import kind_of
 

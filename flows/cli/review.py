@@ -13,6 +13,7 @@ from flows.cli.output import ExitCode, answer
 from flows.workspace.folders import Workspace
 from reports.model.blocks import outcome
 from reports.model.document import Block
+from tasks.core.plural import plural
 from tasks.decision.states import State
 
 _CODES = {State.AWAITING_REVIEW: ExitCode.AWAITING_REVIEW, State.RELEASED: ExitCode.APPROVED}
@@ -63,7 +64,7 @@ def review(
             raise typer.BadParameter("the release has no such recipient")
         return answer({"recipients": [_document(one) for one in found]}, _overview(found))
     if reviewer is None or reason is None:
-        raise typer.BadParameter("a vote takes --vote, --as and --reason")
+        raise typer.BadParameter("give --vote, --as and --reason together")
     voted = cast_vote(action_on(release, workspace, reviewer, reason, recipient), vote.value)
     code = _CODES.get(voted.standing.state, ExitCode.BLOCKED)
     return answer(
@@ -84,7 +85,7 @@ def review(
 
 def _after_vote(voted: Voted, code: ExitCode) -> Iterator[Block]:
     verb = "replaced" if voted.replaced else "recorded"
-    yield f"The vote of {voted.reviewer} is {verb}: {voted.votes} of {voted.required} are in."
+    yield f"The vote of {voted.reviewer} is {verb}: {voted.votes} of {plural(voted.required, 'vote')} cast."
     if voted.standing.state is State.AWAITING_REVIEW:
         yield _CLOSED
         return

@@ -75,7 +75,7 @@ def override(
         [
             outcome("OVERRIDDEN", f"  {made.recipient}", "awaiting"),
             *(f"  {one.title}: {measured}; {required} required" for one, measured, required in gates),
-            f"  {made.officer} is responsible for this until {made.valid_until}. This release stays blocked; "
+            f"  The override by {made.officer} can be used until {made.valid_until}. This release stays blocked; "
             "release the same request again, and a new one is decided for this recipient.",
         ],
     )

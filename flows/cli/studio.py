@@ -1,5 +1,6 @@
 """``releasegate studio``: write a request in a page on this machine, and run the gate on it."""
 
+import shlex
 import socket
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ import typer
 from flows.cli.options import DEFAULT_WORKSPACE, RootsOption, WorkspaceOption
 from flows.cli.output import console
 from tasks.core.errors import DataError, WorkspaceError
+from tasks.request.document import REQUEST_FILE
 
 _REQUESTS = (".yaml", ".yml")
 
@@ -55,8 +57,16 @@ def _request(file: Path, population: Path | None) -> Path:
     from flows.actions.drafting import drafted  # noqa: PLC0415
     from flows.cli.init import data_files  # noqa: PLC0415
 
-    folder = file if file.is_dir() else file.parent
-    _, written = drafted(data_files(file, population), folder, population=population)
+    files, folder = data_files(file, population), file if file.is_dir() else file.parent
+    if (begun := folder / REQUEST_FILE).is_file():
+        raise WorkspaceError(
+            "this request has been begun",
+            where=str(begun),
+            expected="a folder without a request",
+            got="the request of an earlier draft",
+            fix=f"open it by `releasegate studio {shlex.quote(str(begun))}`; for another one, move the data elsewhere",
+        )
+    _, written = drafted(files, folder, population=population)
     return written[0].resolve()
 
 

@@ -15,8 +15,9 @@ from flows.incidents.tracing import Traced, opened_evidence, trace_incident
 from flows.workspace.folders import Workspace
 from flows.workspace.progress import listening
 from reports.model.blocks import table
-from reports.model.document import Paragraph, plural
+from reports.model.document import Paragraph
 from tasks.core.guard import guarded
+from tasks.core.plural import plural
 from tasks.decoys.tracing import Hits
 
 _LIKELY = 0.1
@@ -148,7 +149,7 @@ def _sentence(traced: Traced, hits: Hits) -> str:
     else:
         what = f"no decoys were hit, and {kept} by {_number(traced, hits.kept_hits)}"
     points = f"Points to {hits.recipient}{weakly}: {what}"
-    return f"{points}; the chance that an incident not from it hits as much is {chance(hits.chance)}."
+    return f"{points}; a file from elsewhere would hit as often with a chance of {chance(hits.chance)}."
 
 
 def chance(probability: float) -> str:
@@ -177,7 +178,7 @@ def notes(traced: Traced) -> Iterator[str]:
         f"no column of {', '.join(traced.absent)}: taken as unknown, so the result is less certain": traced.absent,
         f"{plural(unknown, 'id is', 'ids are')} missing or not in the register, and left out": unknown,
         f"{plural(repeated, 'row repeats', 'rows repeat')} an id; each person counts once": repeated,
-        f"without decoys, so that nothing can point to them: {', '.join(traced.unmarked)}": traced.unmarked,
+        f"without decoys, so nothing can point to them: {', '.join(traced.unmarked)}": traced.unmarked,
     }
     yield from (sentence for sentence, applies in sentences_of.items() if applies)
     pointed = {*traced.trace.named, *traced.trace.suspected}

@@ -26,15 +26,17 @@ from flows.workspace.folders import Workspace
 from flows.workspace.ledger import accept_restored_ledger, has_ledger, ledger_address, open_ledger, recorder_of
 from flows.workspace.ledger_head import NotedHead
 from reports.model.blocks import outcome
-from tasks.core.errors import WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.states import State
-from tasks.delivery.verification import verify_bundle
+from tasks.delivery.manifest import MANIFEST_FILE
+from tasks.delivery.verification import DECISIONS, DELIVERIES, verify_bundle
 from tasks.ledger.chain import Checkpoints
 from tasks.signature.credentials import read_certificates
 
 _NOTED = re.compile(r"\d+:.*|[0-9a-f]{64}")
 """The number of a ledger entry and its SHA-256, even mistyped, or the fingerprint of a key."""
+_LABELS = {"dated_before_the_one_before": "out of order in time"}
 _SOURCES = {"asked for": "as asked for", "ledger": "when the ledger recorded the signature", "now": "now"}
 
 
@@ -99,6 +101,8 @@ def verify(
         raise typer.BadParameter("--anchor goes with the ledger")
     if accept_restored and not is_ledger:
         raise typer.BadParameter("--accept-restored goes with the ledger")
+    if is_pdf and not trust and (Path(target).stem == "certificate" or Path(target).parent.name == "certificate"):
+        raise _is_certificate(target)
     if is_pdf and not trust:
         raise typer.BadParameter("a signed determination goes with --trust: the trusted root certificate")
     if as_of is not None and (is_ledger or not trust):
@@ -123,7 +127,7 @@ def verify(
         found,
         [
             outcome("verified", f": {_found(is_pdf=is_pdf, compared=not alone or is_ledger)}"),
-            *(f"  {name.replace('_', ' '):16} {_written(value)}" for name, value in found.items()),
+            *(f"  {_LABELS.get(name, name.replace('_', ' ')):16} {_written(value)}" for name, value in found.items()),
         ],
     )
 
@@ -132,6 +136,30 @@ def _found(*, is_pdf: bool, compared: bool) -> str:
     if compared:
         return "everything is as recorded"
     return f"unchanged since it was {'signed' if is_pdf else 'sealed'}; it was not compared with a ledger"
+
+
+def _is_certificate(target: str) -> BadInput:
+    return BadInput(
+        "this is a certificate, which is not signed with a key",
+        where=target,
+        expected="a bundle, a signed determination (with --trust), or the ledger",
+        got="the certificate of a delivery",
+        fix="compare the SHA-256 that it states with the data file's; its sender can verify the release by its id",
+    )
+
+
+def _refuse_delivery(folder: Path) -> None:
+    """Refuse the folder that a recipient receives, which has no decisions and is no bundle."""
+    holds = all((folder / one).is_file() for one in (MANIFEST_FILE, "dictionary.json"))
+    if holds and not any((folder / one).exists() for one in (DECISIONS, DELIVERIES)):
+        raise BadInput(
+            "this is a delivery, not a bundle",
+            where=str(folder),
+            expected="the folder of a release, with decisions and ledger to compare it with",
+            got="what one recipient receives",
+            fix=f"compare the SHA-256 of its files with those in {MANIFEST_FILE}, and the data file's with that on the "
+            "certificate; its sender can verify the release by its id",
+        )
 
 
 def _ledger(
@@ -165,6 +193,7 @@ def _ledger(
 
 
 def _bundle(bundle: Path, named: Workspace, trust: Trust | None, *, alone: bool) -> dict[str, object]:
+    _refuse_delivery(bundle)
     recorder, states = None, {}
     if alone or not bundle.is_dir():
         report = verify_bundle(bundle, None)

@@ -77,7 +77,7 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]
         f"  withheld: nobody has reviewed them: {', '.join(unreviewed)}": unreviewed,
         f"  decided as  {record.release_id}": record.release_id != made.release_id,
         f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review {named} takes the "
-        "others": waits and not standing.awaits_signature,
+        "votes": waits and not standing.awaits_signature,
         f"  votes wait for the expert's signature: releasegate sign {named} --pkcs12 FILE": waits
         and standing.awaits_signature,
         f"  explain     releasegate explain {named}": record.decision is Verdict.BLOCKED,

@@ -22,6 +22,7 @@ from flows.workspace.progress import step
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
+from tasks.core.plural import plural
 from tasks.decision.record import DecisionRecord
 from tasks.decoys.classes import lineages
 from tasks.decoys.manifest import DecoyManifest, hierarchies_digest
@@ -160,7 +161,7 @@ def _commitment(records: Sequence[DecisionRecord], bundle: Path) -> str:
         "the release has no decoys, so nothing can be traced to its recipients",
         where=str(bundle),
         expected="a decision record that commits to a manifest of decoys",
-        got=f"{len(records)} records without",
+        got=f"{plural(len(records), 'record')} without",
         fix="request decoys next time; delivered copies cannot be marked afterwards"
         + ("; look its pseudonyms up with releasegate identify" if any(one.pseudonyms for one in records) else ""),
     )

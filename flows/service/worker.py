@@ -30,6 +30,7 @@ from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
 
+_FOR_GOOD = frozenset({State.REVOKED, State.SUPERSEDED})
 _NO_LONGER_WAITING: dict[str, object] = {"waits_for": "", "waiting_since": None}
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 900.0
@@ -220,8 +221,10 @@ def _cluster(service: Service, entry: QueuedRequest) -> str | None:
 
 
 def _result(entry: QueuedRequest, outcome: Outcome, clock: Clock) -> dict[str, object]:
+    # One that has lapsed has expired, though perhaps nothing has recorded it yet.
     verdicts = entry.verdicts | {
-        who: "lapsed" if who in outcome.lapsed else standing.state.value for who, standing in outcome.standings.items()
+        who: (State.EXPIRED if who in outcome.lapsed and standing.state not in _FOR_GOOD else standing.state).value
+        for who, standing in outcome.standings.items()
     }
     waits = State.AWAITING_REVIEW.value in verdicts.values()
     return {

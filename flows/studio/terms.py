@@ -77,7 +77,7 @@ _POLICY = (
 _METHODS = (("", "as by the policy"), *((method.value, method.value) for method in Method))
 _OF_RECIPIENT = (
     FormTerm(("id",), "Short name", "In small letters, such as university-a."),
-    FormTerm(("organisation",), "Organisation", "Who receives the copy."),
+    FormTerm(("organisation",), "Organization", "Who receives the copy."),
     FormTerm(("purpose",), "Purpose", "What they may use it for."),
     FormTerm(("agreement", "id"), "Number of the agreement"),
     FormTerm(("agreement", "expires"), "Last day of the agreement", "YYYY-MM-DD"),
@@ -109,6 +109,16 @@ def term_groups(read: ReadRequest) -> list[TermGroup]:
         title = f"Recipient {number + 1}" + (f": {named}" if isinstance(named, str) else "")
         groups.append(_group(read, title, _terms_of(number), number))
     return groups
+
+
+def labels_of(groups: Sequence[TermGroup]) -> dict[str, str]:
+    """Labels of the terms that have mistakes, by the paths of these; those of recipients with their title."""
+    return {
+        one.path: term.term.label + (f" ({group.title})" if group.recipient >= 0 else "")
+        for group in groups
+        for term in group.terms
+        for one in term.problems
+    }
 
 
 def elsewhere(read: ReadRequest, groups: Sequence[TermGroup]) -> list[RequestProblem]:

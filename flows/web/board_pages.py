@@ -23,11 +23,11 @@ from flows.web.http import not_allowed, not_found, number_of, query, see_other, 
 from flows.web.jobs import Job, JobKind
 from flows.web.request_board import RequestBoard
 from flows.web.site import Visitor, fields, log
-from reports.model.document import plural
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.audit.history import text
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
 from tasks.core.people import login_of
+from tasks.core.plural import plural
 from tasks.decision.standing import AWAITING_SIGNATURE
 from tasks.decision.states import State
 from tasks.decision.votes import LONGEST_REASON

@@ -20,7 +20,7 @@ from flows.studio.from_template import begin, templates
 from flows.studio.project import ReadRequest
 from flows.studio.quick import DesignSearch, changed, possible_designs
 from flows.studio.studio import Studio
-from flows.studio.terms import elsewhere, new_recipient, recipients, term_changes, term_groups
+from flows.studio.terms import elsewhere, labels_of, new_recipient, recipients, term_changes, term_groups
 from flows.web.authentication import CurrentVisitor
 from flows.web.evidence import IndexedRelease
 from flows.web.http import not_found, number_of, problem_of, see_other
@@ -292,6 +292,7 @@ def _run(shown: ShownProject, error: ReleasegateError | None) -> Response:
         error=error,
         state=state,
         decided=decided,
+        labels=labels_of(term_groups(shown.read)),
         is_of_this=state is not None and state.request_sha256 in ("", shown.read.sha256),
     )
 

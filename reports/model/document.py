@@ -276,23 +276,14 @@ def alike(rows: Iterable[Row]) -> list[Row]:
     return [(named((row[0] for row in own), every=True), *cells) for cells, own in by_cells]
 
 
-def listed(items: Iterable[str]) -> str:
+def listed(items: Iterable[str], word: str = "and") -> str:
     """Names in a sentence.
 
     >>> listed(["a", "b", "c"]), listed(["a"])
     ('a, b and c', 'a')
     """
     *first, last = items
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    >>> plural(1, "file"), plural(2000, "copy", "copies")
-    ('1 file', '2,000 copies')
-    """
-    return f"{number:,d} {one if number == 1 else many or one + 's'}"
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def sentence_start(clause: str) -> str:

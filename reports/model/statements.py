@@ -91,7 +91,7 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "text": ("Text", ("text",), "what released text reveals about people was not measured"),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
-    "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
+    "decoys": ("Decoys", ("decoy",), "no decoys were placed, and no leak can be traced by them"),
 }
 """Tests that a determination may lack, by the key of their section or part: stage, words by which the record's own
 entries are known to be about it, and what their absence means."""
@@ -164,10 +164,12 @@ def not_assessed(record: DecisionRecord) -> tuple[NotAssessed, ...]:
     further = []
     for key, (stage, keywords, meaning) in _TESTS.items():
         if not results[key] and not any(keyword in one for keyword in keywords for one in stages):
-            why = "The stage was not reached" if record.risk is None else "The stage did not finish"
+            why = "The stage was not reached:" if record.risk is None else "The stage did not finish:"
             if key == "decoys":
-                why = "No file was made" if record.dataset.output_sha256 is None else "No decoy records were requested"
-            further.append(NotAssessed(stage=stage, reason=f"{why}: {meaning}."))
+                why = "No decoy records were requested, so"
+                if record.dataset.output_sha256 is None:
+                    why = "No file was made, so"
+            further.append(NotAssessed(stage=stage, reason=f"{why} {meaning}."))
     return (*record.not_assessed, *further)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from reports.model import numbers
-from reports.model.document import Paragraph, listed, named, plural, said, sentence_start, text
+from reports.model.document import Paragraph, listed, named, said, sentence_start, text
 from reports.model.methods import masking_method
 from reports.model.population import rests_on
 from reports.model.record_view import RecordView
@@ -11,6 +11,7 @@ from reports.model.smallcell import HIDDEN
 from reports.sections.groupings import gone, mixed, one_grouping
 from reports.sections.study import kept_associations
 from tasks.assessments.events.facts import KnownRowsFact
+from tasks.core.plural import plural
 from tasks.decision.record import RecipientFact, Verdict
 from tasks.request.gate import records_for
 from tasks.request.model import Measure, Role
@@ -276,8 +277,12 @@ def _missed(view: RecordView) -> str | None:
     if not missed:
         return None
     most = sorted(missed, key=lambda name: -missed[name])[:_MOST_NAMED]
-    shares = listed(f"one of {name} lacks {numbers.percent(round(missed[name], 2))}" for name in most)
-    return f"Some values lack many of their records, which are left out: {shares}. Tables that need them mislead."
+    shares = listed(
+        f"one value of {name} lost {numbers.percent(round(missed[name], 2))}{' of its records' * (place == 0)}"
+        for place, name in enumerate(most)
+    )
+    tables = "by it" if len(most) == 1 else "by them"
+    return f"Records left out fall heavily on some values: {shares}. Tables {tables} will mislead."
 
 
 def _needed_lost(view: RecordView) -> str | None:
@@ -322,7 +327,7 @@ def _lost_most(view: RecordView) -> str | None:
         shares[0] = f"{most[0]} (withheld for {share} of the records{beside})"
     nothing = None
     if nothing_left:
-        nothing = f"No value of {listed(nothing_left)} is left: every record has “*” in place of it."
+        nothing = f"No value of {listed(nothing_left, 'or')} is left: every record has “*” in place of it."
     return said(nothing, f"Lost most: {', '.join(shares)}." if shares else None) or None
 
 
@@ -336,10 +341,9 @@ def _values_lost(view: RecordView) -> str | None:
     if not lost:
         return None
     values = listed(f"{plural(number, 'value')} of {name}" for name, number in lost.items())
-    rest = "is in no released record by itself, so this group"
-    if sum(lost.values()) > 1:
-        rest = "are in no released record by themselves, so these groups"
-    return f"{sentence_start(values)} {rest} cannot be compared."
+    if sum(lost.values()) == 1:
+        return f"One {values.removeprefix('1 ')} is never shown by itself, so its group cannot be compared."
+    return f"{sentence_start(values)} are never shown by themselves, so their groups cannot be compared."
 
 
 def _weighed(view: RecordView) -> str:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from reports.model import numbers
-from reports.model.document import DASH, Block, Paragraph, Table, failed, lines, named, plural, strong
+from reports.model.document import DASH, Block, Paragraph, Table, failed, lines, named, strong
 from reports.model.record_view import FileView, RecordView
 from tasks.assessments.columns.facts import ColumnFact, ColumnsFact, Sign
+from tasks.core.plural import plural
 from tasks.request.model import Measure
 
 

@@ -15,7 +15,6 @@ from reports.model.document import (
     Row,
     Table,
     digest_text,
-    plural,
     said,
     sentence_start,
     strong,
@@ -25,6 +24,7 @@ from reports.model.record_view import RecordView
 from reports.model.smallcell import HIDDEN
 from reports.model.statements import missing_reasons
 from reports.sections.statistics import statistics_table
+from tasks.core.plural import plural
 from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, DetectabilityFact
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.record import GateResult

@@ -14,7 +14,6 @@ from reports.model.document import (
     digest_text,
     kept,
     listed,
-    plural,
     text,
 )
 from reports.model.methods import method_text
@@ -22,6 +21,7 @@ from reports.model.record_view import RecordView
 from reports.model.statements import enrolled, not_assessed, tested, verdict_box
 from reports.sections.answer import answer
 from reports.sections.assumptions import assumptions
+from tasks.core.plural import plural
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import Verdict
 from tasks.decision.remedies import remedies

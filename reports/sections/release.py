@@ -16,7 +16,6 @@ from reports.model.document import (
     kept,
     lines,
     named,
-    plural,
     small,
     strong,
     text,
@@ -30,6 +29,7 @@ from tasks.adversary.derived_profile import UNSTATED_DETECTION
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.canonical import digest
+from tasks.core.plural import plural
 from tasks.decision.record import DecisionRecord, DeliveryFact, PopulationFact
 from tasks.request.model import PopulationBasis, Role
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from reports.model import numbers
-from reports.model.document import DASH, Block, Row, Table, alike, named, plural, said
+from reports.model.document import DASH, Block, Row, Table, alike, named, said
 from reports.model.record_view import RecordView
+from tasks.core.plural import plural
 from tasks.decision.decoy_facts import StatisticsFact
 
 _NOTHING = 1e-9

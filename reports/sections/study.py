@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from reports.model import numbers
-from reports.model.document import DASH, Block, Paragraph, Table, plural
+from reports.model.document import DASH, Block, Paragraph, Table
 from reports.model.record_view import RecordView
 from reports.sections.groupings import begins_above
 from tasks.assessments.utility.facts import AssociationFact
+from tasks.core.plural import plural
 from tasks.request.model import Role
 
 _IN_TABLE = 6

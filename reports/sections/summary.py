@@ -263,8 +263,8 @@ def demanded(view: RecordView, amounts: str) -> str | None:
         f"The gates set how large groups are, and so how coarse the copy is: {'; '.join(demands)}.",
         "The largest of these decides." if len(limits[:1]) + len(pays) > 1 else None,
         deterred,
-        "If attempts cost more or gained less, smaller groups would keep away whoever counts costs, and another gate "
-        "might close."
+        "If attempts cost more or gained less, smaller groups would deter anyone who weighs the cost, and another "
+        "gate might close."
         if pays
         else None,
     )

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from reports.model import numbers
-from reports.model.document import DASH, Block, Row, Table, lines, plural, said, small, strong, text
+from reports.model.document import DASH, Block, Row, Table, lines, said, small, strong, text
 from reports.model.record_view import RecordView
 from reports.model.smallcell import SmallCellRule
 from reports.sections.linkage import NO_INTERVAL, intruder, link_text, strongest
 from tasks.assessments.attribute.facts import AttributeFact
+from tasks.core.plural import plural
 from tasks.decision.record import PopulationFact
 from tasks.request.model import Measure, PopulationBasis, Role
 

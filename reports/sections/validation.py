@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, groupby
 
 from reports.model import numbers
-from reports.model.document import Block, Table, digest_text, failed, kept, lines, named, passed, plural, said, text
+from reports.model.document import Block, Table, digest_text, failed, kept, lines, named, passed, said, text
 from reports.model.methods import treatment_text
 from reports.model.record_view import RecordView
 from tasks.assessments.identity.facts import FieldFact
+from tasks.core.plural import plural
 from tasks.decision.record import CheckFact
 from tasks.request.model import NUMERIC, Method, PatternName, Role, SafeHarborRule, ValueType
 

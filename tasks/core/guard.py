@@ -65,7 +65,7 @@ def _refused(stage: str, error: OSError) -> WorkspaceError:
     return WorkspaceError(
         "a file cannot be read or written",
         where=f"{stage} ({name})",
-        expected="files and folders of the workspace that you may read and write",
+        expected="files and folders that you may read and write",
         got=error.strerror or type(error).__name__,
         fix="correct the permissions, or what stands in the file's place, and run the same command again",
     )

@@ -90,6 +90,14 @@ _BY_PLACE: Mapping[tuple[State, StateChange], Transition] = {(one.before, one.ch
 def after(before: State, change: StateChange, role: WorkflowRole) -> State:
     """The state that a change leads to; ``StageFailed`` if it is not allowed in this state, or not to this role."""
     found = _BY_PLACE.get((before, change))
+    if found is None and before is State.REVOKED and change is StateChange.REVOKE:
+        raise StageFailed(
+            "it is revoked already",
+            where=change.value,
+            expected="a release that is not revoked",
+            got=before.value,
+            fix="nothing: nothing more is delivered under it",
+        )
     if found is None:
         able = [one.change.value for one in TRANSITIONS if one.before is before]
         raise StageFailed(

@@ -17,7 +17,7 @@ from tasks.core.shipped import shipped
 from tasks.draft.hierarchies import DraftedHierarchy
 from tasks.draft.lines import folded
 from tasks.draft.questions import PUBLISHED, Answer, Answers, Question, words_of
-from tasks.draft.roles import COUNTED, IN_LABEL, IN_NAME, LACKING, UNCLEAR, Suggestion, percent
+from tasks.draft.roles import COUNTED, IN_LABEL, IN_NAME, LACKING, UNCLEAR, ColumnProfile, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.draft.stated import STATED
 from tasks.draft.structure import Place
@@ -162,7 +162,9 @@ def compose(
     knowable = [
         one
         for one in suggestions
-        if can_be_masked(one) and given.answers.get(("attributes", one.profile.name, _KNOWN)) != 0
+        if can_be_masked(one)
+        and not _is_code(one.profile)
+        and given.answers.get(("attributes", one.profile.name, _KNOWN)) != 0
     ]
     terms: Mapping[str, object] = {
         "data": data,
@@ -291,6 +293,11 @@ def _source(source: HierarchySource) -> str:
 def _is_asked(one: Suggestion) -> bool:
     """Whether somebody has to say if others know the column's values, which are of rows and would leave."""
     return one.of_row and one.role in (Role.SENSITIVE, Role.INSENSITIVE) and not {_KNOWN, "date"} & one.terms.keys()
+
+
+def _is_code(column: ColumnProfile) -> bool:
+    """Whether its numbers are signs: those with labels, and those of which there are two."""
+    return bool(column.value_labels) or column.distinct == 2
 
 
 def can_be_masked(suggestion: Suggestion) -> bool:

@@ -289,6 +289,8 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
             else "empty, repeated or very long names, numbers, dates or something that identifies a person",
             fix="write each name in one line"
             if broken
+            else "delete the lines above the column names, if the first line is a title; else add or correct the names"
+            if names[0] and not any(names[1:])
             else "add or correct the header line; if the first line is a record, draft with --form header=false",
         )
 
@@ -388,7 +390,7 @@ def write_draft(draft: Draft, folder: Path, copy: Source | None = None) -> list[
             "the draft cannot be written",
             where=str(folder),
             expected="a folder with room and permission to write",
-            got=type(error).__name__,
+            got=error.strerror or type(error).__name__,
             fix="choose another folder",
         ) from None
     return [request, *written[:-1]]

@@ -244,14 +244,17 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 def _delimiter(text: str) -> str:
     """The character that divides every row into equally many cells; of several the rarer one in texts and numbers."""
     header: dict[str, int] = {}
+    below = ""
     for delimiter in _DELIMITERS:
         widths = [len(row) for row in _rows(text, delimiter)]
         if len(set(widths)) == 1 and widths[0] > 1:
             return delimiter
         header[delimiter] = widths[0] if widths else 0
+        if len(set(widths[1:])) == 1 and widths[1] > 1:
+            below = below or delimiter
     # The reader says which rows are uneven.
     most = max(header, key=header.__getitem__)
-    return most if header[most] > 1 else ","
+    return below or (most if header[most] > 1 else ",")
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:

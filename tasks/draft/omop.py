@@ -164,7 +164,7 @@ def _doubt(column: ColumnProfile, treatment: Treatment, languages: Set[str]) -> 
     if treatment is Treatment.TEXT:
         return None if languages <= ENGLISH else "some of it is in a language in which the scanner is not measured"
     if column.patterns and not _is_code(column, treatment):
-        return f"it seems to hold {', '.join(column.patterns)}"
+        return f"it seems to hold {', '.join(name.plural for name in column.patterns)}"
     if treatment in (Treatment.SHIFTED, Treatment.DEATH) and column.type is not ValueType.DATE:
         return "not all of its values are dates"
     if treatment is Treatment.KEY and column.missing:

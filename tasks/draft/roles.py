@@ -266,7 +266,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     elif in_population:
         role, reasons = Role.QUASI, [COUNTED]
     elif column.patterns:
-        found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in column.patterns.items())
+        found = ", ".join(f"{name.plural} ({percent(share)} of its cells)" for name, share in column.patterns.items())
         reasons = [f"it seems to hold {found}"]
     elif theme in _KNOWN:
         if in_population is None:

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
+from tasks.core.plural import plural
 from tasks.draft.roles import GENERIC_NAMES, ColumnProfile, theme_of
 from tasks.request.column_names import Theme
 from tasks.validation.values import EncodedColumn
@@ -103,7 +104,7 @@ def _person(columns: Mapping[str, Columns], profiles: Mapping[str, Profiles], ta
             where=f"{len(columns)} files: {', '.join(columns)}",
             expected="a column of one name in all files, such as a patient number, that names each row of one file "
             "once and has only values of that file in the others",
-            got="; ".join(refused) or "no column that all files have",
+            got="; ".join(refused) or _nearly_shared(profiles) or "no column that all files have",
             fix="add a file with one row for each person, give the column one name, or leave out the files that do not "
             "belong; or draft a request for a single file",
         )
@@ -111,12 +112,25 @@ def _person(columns: Mapping[str, Columns], profiles: Mapping[str, Profiles], ta
     return found[0]
 
 
+def _nearly_shared(profiles: Mapping[str, Profiles]) -> str:
+    """The column with the fewest values that names rows of a file and that all files but one have; or empty."""
+    found = list[tuple[int, str]]()
+    for lacking, held in profiles.items():
+        others = [one for name, one in profiles.items() if name != lacking]
+        for name in others[0] if len(others) > 1 else ():
+            named = [one[name].distinct for one in others if name in one and one[name].can_name_records]
+            if named and name not in held and all(name in one for one in others):
+                found.append((min(named), f"{lacking} lacks {name}, which the other files share"))
+    return min(found)[1] if found else ""
+
+
 def _lacking(name: str, table: str, columns: Mapping[str, Columns]) -> Iterator[str]:
     """Tables with rows that name nobody of the table of people."""
     for other, of_other in columns.items():
         rows = np.flatnonzero(rows_of(of_other[name], columns[table][name]) < 0)
         if len(rows):
-            yield f"{len(rows):,} rows of {other} have no {name}, or one that {table} lacks, {row_positions(rows)}"
+            count = plural(len(rows), "row")
+            yield f"{count} of {other} without a {name} that {table} has, {row_positions(rows)}"
 
 
 def _key(name: str, person: str, others: Sequence[str], profiles: Mapping[str, Profiles]) -> str | None:
@@ -191,12 +205,12 @@ def _reasons(place: Place, links: Sequence[_Link], keys: Mapping[str, str | None
     if place.key is not None:
         yield f"{place.key} names each of its rows once"
     if place.within is not None:
-        yield f"every {place.link} in it is that of a row of {place.within}, of the same {person}"
+        yield f"each row belongs to a row of {place.within} with the same {person}"
     for link in links:
         if 0 < link.broken <= link.stated / 2:
             yield (
-                f"not within {link.parent}: {link.broken:,} rows have a {keys[link.parent]} that {link.parent} lacks, "
-                f"or has for a different {person}"
+                f"not within {link.parent}: {plural(link.broken, 'row')} with a {keys[link.parent]} that {link.parent} "
+                f"lacks, or has for a different {person}"
             )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, ParameterError, row_positions
 from tasks.core.files import save_arrays, saved_arrays
+from tasks.core.plural import plural
 from tasks.masking.facts import MaskingFact
 from tasks.masking.method import Effect, Floats
 from tasks.masking.registry import METHODS
@@ -109,7 +110,7 @@ def _stated(values: Floats, masking: Masking, where: str, number: int) -> NDArra
             "a record has some of the values that are masked together, and not all",
             where=f"{where}, columns {', '.join(masking.attributes)} (masking[{number}]), {row_positions(some)}",
             expected="all of these values in a record, or none of them",
-            got=f"{len(some)} records with some",
+            got=f"{plural(len(some), 'record')} with some",
             fix="mask the attributes one by one, each in a masking of its own, or complete the records",
         )
     return np.flatnonzero(~absent.any(axis=1))
@@ -127,7 +128,7 @@ def numbers(column: pd.Series, name: str, where: str, *, whole: bool = False) ->
             "a value that is to be masked is no number",
             where=f"{where}, column {name}, {row_positions(wrong)}",
             expected="a finite number, or nothing",
-            got=f"{len(wrong)} records with others",
+            got=f"{plural(len(wrong), 'record')} with others",
             fix="correct or leave out these records, or take the attribute out of masking",
         )
     stated = values[~np.isnan(values)]
@@ -145,7 +146,7 @@ def numbers(column: pd.Series, name: str, where: str, *, whole: bool = False) ->
             "a whole number that is to be masked is too large to be held exactly",
             where=f"{where}, column {name}, {row_positions(beyond)}",
             expected="whole numbers between -2⁵³ and 2⁵³",
-            got=f"{len(beyond)} records with others",
+            got=f"{plural(len(beyond), 'record')} with others",
             fix="take the attribute out of masking; a number as long as this is rather an identifier",
         )
     return values

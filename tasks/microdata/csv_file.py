@@ -7,6 +7,7 @@ import codecs
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from tasks.core.errors import DataError, row_positions
+from tasks.core.plural import plural
 from tasks.microdata.foreign_reader import named_columns
 from tasks.microdata.parquet import machine_memory, too_large
 from tasks.request.file_form import FileForm
@@ -26,6 +28,7 @@ _BLOCK_BYTES = 64 * 1024 * 1024
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
 _FAULTS = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, EOFError, zlib.error)
 _FIRST_BYTES, _STATED_DELIMITER = 64, re.compile(r'"?sep=.?"?[\r\n]', re.IGNORECASE)
+_NEARLY_ALL = 0.9
 _UNEVEN = "columns, got"
 """Words of the library for a record with more or fewer cells than the header."""
 
@@ -86,12 +89,12 @@ def header_of_data(where: str, got: str) -> DataError:
     )
 
 
-def _parsed(path: Path, form: FileForm, uneven: list[int] | None = None) -> pa.Table:
-    """The file as a table; uneven records are left out where there is a list to note their positions in."""
+def _parsed(path: Path, form: FileForm, uneven: dict[int, int] | None = None) -> pa.Table:
+    """The file as a table; uneven records are left out where there is a place for their cells, by position."""
 
     def note_uneven(row: pacsv.InvalidRow) -> str:
         if uneven is not None:
-            uneven.append((row.number or 2) - (2 if form.header else 1))
+            uneven[(row.number or 2) - (2 if form.header else 1)] = row.actual_columns
         return "skip"
 
     with opened(path, form) as stream:
@@ -120,17 +123,29 @@ def _parsed(path: Path, form: FileForm, uneven: list[int] | None = None) -> pa.T
 
 def _uneven(path: Path, form: FileForm) -> DataError:
     """The error that says which records have more or fewer cells than the header, or that the encoding is another."""
-    uneven: list[int] = []
+    uneven: dict[int, int] = {}
     try:
         _check_encoding(path, form)
-        cells = _parsed(path, form, uneven).num_columns
+        table = _parsed(path, form, uneven)
     except _FAULTS as error:
         return _unreadable(path, form, _kind(error))
+    cells, records = table.num_columns, table.num_rows + len(uneven)
+    usual, held = Counter(uneven.values()).most_common(1)[0]
+    if form.header and usual > cells and held >= _NEARLY_ALL * records:
+        return DataError(
+            "the first line has fewer cells than the records",
+            where=f"{path.name}, line 1",
+            expected="the name of each column",
+            got=f"the first line has {plural(cells, 'cell')}, {'' if held == records else 'nearly all '}the others "
+            f"{usual:,}",
+            fix="delete the lines above the column names, if the first line is a title; else complete the names, or "
+            "check dataset.delimiter",
+        )
     return DataError(
         "records have more or fewer cells than the header",
         where=f"{path.name}, {row_positions(uneven)}",
-        expected=f"{cells} cells in every record",
-        got=f"{len(uneven)} records with another number",
+        expected=f"{plural(cells, 'cell')} in every record",
+        got=f"{plural(len(uneven), 'record')} with another number",
         fix="quote cells that hold the delimiter or a line break",
     )
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, HierarchyError, row_positions
+from tasks.core.plural import plural
 from tasks.microdata.build import written_out
 from tasks.microdata.coded import RowLevel, numbered_column
 from tasks.microdata.hierarchy import Hierarchy
@@ -100,7 +101,7 @@ def _released(
             "values are not in the hierarchy",
             where=f"{where}, column {tree.name}, {row_positions(rows)}",
             expected=f"one of the {tree.n_leaves} values of the hierarchy, or none",
-            got=f"{len(rows)} rows with other values",
+            got=f"{plural(len(rows), 'row')} with other values",
             fix=WITHOUT_TIMES
             if have_times(map(str, values[leaf < 0]), tree)
             else "correct the data, or add the values to the hierarchy",

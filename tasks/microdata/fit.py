@@ -16,6 +16,7 @@ LARGEST_EXCESS = 0.01
 """Share of the records for which a combination may have more records than people: counts are of another day."""
 LEAST_MISFIT = 0.1
 """Share of the records that must have other values, beyond chance, before a column's margins are said not to fit."""
+MORE_RECORDS_THAN_PEOPLE = "some combinations of quasi-identifiers have more records than people"
 _CHANCE = 0.001
 
 
@@ -30,7 +31,7 @@ def check_room(data: Tuples, population: Tuples, where: str) -> None:
     more = data.total > population.total
     if more or excess > LARGEST_EXCESS * data.total:
         raise PopulationError(
-            "the population has fewer people than the file has records",
+            "the population has fewer people than the file has records" if more else MORE_RECORDS_THAN_PEOPLE,
             where=where,
             expected="at least as many people as records"
             if more

@@ -95,10 +95,10 @@ def read_foreign(path: Path, form: FileForm) -> pa.Table:
             return pa.ipc.open_stream(content).read_all()
         except pa.ArrowException:
             reader.returncode = Exit.DAMAGED
-    raise _refusal(path, stated, reader.returncode)
+    raise _refusal(path, stated, reader.returncode, named=bool(form.sheet))
 
 
-def _refusal(path: Path, stated: FileFormat, code: int) -> DataError:
+def _refusal(path: Path, stated: FileFormat, code: int, *, named: bool) -> DataError:
     if code == Exit.TOO_LARGE:
         return too_large(path, "a table that does not fit")
     reasons = {
@@ -114,8 +114,15 @@ def _refusal(path: Path, stated: FileFormat, code: int) -> DataError:
         ),
         Exit.NO_SHEET: (
             "a workbook with one sheet that holds anything, or the sheet that dataset.sheet names",
-            "several sheets, and none is named" if stated is FileFormat.EXCEL else "none",
+            ("an empty sheet" if named else "several sheets, and none is named")
+            if stated is FileFormat.EXCEL
+            else "none",
             "name the sheet, spelled as in the workbook, under dataset.sheet (for init: --form sheet=NAME)",
+        ),
+        Exit.OTHER_SHEETS: (
+            "the sheet that dataset.sheet names",
+            "a workbook without a sheet of that name",
+            "copy the name from the workbook, with its capitals, to dataset.sheet (for init: --form sheet=NAME)",
         ),
         Exit.NO_HEADER: (
             "the names of all columns in the first row that holds anything",

@@ -37,6 +37,7 @@ class Exit(IntEnum):
     READ = 0
     NOT_INSTALLED = 10
     NO_SHEET = 11
+    OTHER_SHEETS = 16
     NO_HEADER = 12
     TOO_LARGE = 13
     DAMAGED = 14
@@ -122,8 +123,10 @@ def _workbook(path: Path, sheet: str) -> pa.Table:
 
     _check_places(path)
     book = CalamineWorkbook.from_path(str(path))
+    if sheet and sheet not in book.sheet_names:
+        raise NotRead(Exit.OTHER_SHEETS)
     sheets = [sheet] if sheet else book.sheet_names
-    filled = [rows for name in sheets if name in book.sheet_names and (rows := _rows(book, name))]
+    filled = [rows for name in sheets if (rows := _rows(book, name))]
     if len(filled) != 1:
         raise NotRead(Exit.NO_SHEET)
     header, *records = filled[0]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tasks.core.errors import DataError, PopulationError
-from tasks.microdata.fit import LARGEST_EXCESS
+from tasks.microdata.fit import LARGEST_EXCESS, MORE_RECORDS_THAN_PEOPLE
 from tasks.microdata.hierarchy import Hierarchy, with_leaf_apart
 from tasks.microdata.missing_values import people_beside_missing
 from tasks.microdata.tuples import Counts, Tuples, distinct_tuples
@@ -79,7 +79,7 @@ class PartTable:
         excess = int(np.maximum(ours.counts - counts, 0).sum())
         if excess > LARGEST_EXCESS * records:
             raise PopulationError(
-                "the population has fewer people than the file has records",
+                MORE_RECORDS_THAN_PEOPLE,
                 where=self.where,
                 expected="as many people as records for each combination of the values that the table has, but for "
                 f"{LARGEST_EXCESS:.0%} of the records",

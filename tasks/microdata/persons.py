@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
+from tasks.core.plural import plural
 from tasks.request.model import ReleaseRequest
 
 
@@ -50,7 +51,7 @@ def persons_of(frame: pd.DataFrame, request: ReleaseRequest) -> Persons | None:
             "rows name no person",
             where=f"{request.dataset.path}, column {name}, {row_positions(nobody)}",
             expected="the name of a person in every row",
-            got=f"{len(nobody)} rows without",
+            got=f"{plural(len(nobody), 'row')} without",
             fix="complete the column, or leave these rows out",
         )
     return Persons(codes.astype(np.int32))

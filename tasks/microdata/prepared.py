@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
 from tasks.core.files import file_sha256, save_arrays, saved_arrays
+from tasks.core.plural import plural
 from tasks.microdata.build import build_hierarchies
 from tasks.microdata.coded import (
     CodedColumn,
@@ -357,7 +358,7 @@ def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], p
             "the register lists people whom the population does not have",
             where=f"{register.path}, {row_positions(wrong)}",
             expected="for each combination of quasi-identifier values at most as many people as in the population",
-            got=f"{len(wrong)} rows with more",
+            got=f"{plural(len(wrong), 'row')} with more",
             fix="use a population that holds everybody whom the register lists",
         )
     listed = np.zeros(len(population), dtype=np.int64)

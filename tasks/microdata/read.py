@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tasks.core.errors import DataError, PopulationError, raised_as
+from tasks.core.plural import plural
 from tasks.microdata.csv_file import first_bytes, read_csv
 from tasks.microdata.event_levels import at_released_levels
 from tasks.microdata.foreign_file import format_of, read_foreign
@@ -206,8 +207,8 @@ def check_columns(found: Sequence[str], declared: Sequence[str], request: Releas
     repeated = len({name for name in found if list(found).count(name) > 1})
     problems = {
         f"missing: {', '.join(missing)}": missing,
-        f"undeclared: columns {', '.join(undeclared)}": undeclared,
-        f"{repeated} names used twice": repeated,
+        f"undeclared: {'column' if len(undeclared) == 1 else 'columns'} {', '.join(undeclared)}": undeclared,
+        f"{plural(repeated, 'name')} used twice": repeated,
     }
     if any(problems.values()):
         raise DataError(

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import BadInput, DataError, row_positions
+from tasks.core.plural import plural
 from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 
 Counts = NDArray[np.int64]
@@ -176,12 +177,14 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
         codes[:, axis] = np.append(leaves, hierarchy.missing_leaf)[levels]
         unknown = np.flatnonzero(codes[:, axis] < 0)
         if len(unknown):
-            others = [str(value) for value in values[leaves < 0]]
+            others, domain = [str(value) for value in values[leaves < 0]], len(hierarchy.domain)
+            expected = "the only value" if domain == 1 else f"one of the {domain:,} values"
             raise DataError(
                 "values are missing from a hierarchy",
                 where=f"{where}, column {name}, {row_positions(unknown)}",
-                expected=f"one of the {len(hierarchy.domain)} values of the hierarchy",
-                got=f"{len(others)} other values in {len(unknown)} records{_near_miss(others, hierarchy)}",
+                expected=f"{expected} of the hierarchy",
+                got=f"{plural(len(others), 'other value')} in {plural(len(unknown), 'record')}"
+                f"{_near_miss(others, hierarchy)}",
                 fix=WITHOUT_TIMES
                 if have_times(others, hierarchy)
                 else "correct the records, or add the values to the hierarchy (by prefixes: to the population)",

@@ -202,7 +202,7 @@ class _Builder:
     def _is_key(self, key: Node, location: Location, result: Mapping[str, Any]) -> bool:
         """Whether a key can be used; else its mistake is noted."""
         if key.tag not in _AS_WRITTEN:
-            fault = "merge" if key.tag == _TAG + "merge" else "key"
+            fault = {_TAG + "merge": "merge", _INTEGER: "digits"}.get(str(key.tag), "key")
         elif key.value in result:
             location, fault = (*location, key.value), "twice"
         else:
@@ -234,6 +234,12 @@ _FAULTS: dict[str, tuple[str, str, str, str]] = {
         "text",
         "a number, true or false, nothing, a list or a mapping",
         "put the key in quotes",
+    ),
+    "digits": (
+        "a key that is a number",
+        "text",
+        "a number",
+        "a comma within a number? Write 2000.00 (else put the key in quotes)",
     ),
     "twice": ("a key that occurs twice", "each key once", "the key again", "keep one of them"),
     "surrogate": ("not valid Unicode", "whole characters", "half of a surrogate pair", "correct the escape"),

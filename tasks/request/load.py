@@ -6,6 +6,7 @@ to the files meanwhile. The copies are as private as the run's folder, and go wi
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -168,8 +169,8 @@ class LoadedRequest:
         return self._unusable(
             "the file cannot be read",
             name,
-            "a readable file, which nobody exchanges meanwhile",
-            type(error).__name__,
+            "a readable file that does not change during the run",
+            getattr(error, "strerror", None) or type(error).__name__,
             "check its permissions",
         )
 
@@ -189,6 +190,8 @@ def _is_within(path: Path, folders: Sequence[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
+_DATA = (".csv", ".csv.gz", ".tsv", ".xlsx", ".xlsm", ".xls", ".parquet", ".sav", ".dta", ".sas7bdat", ".xpt")
+"""Endings of the names of data files."""
 Policies = Callable[[str, str], Mapping[str, Any]]
 """Gives the policy of an id and a version; a ReleasegateError where there is none. Equal ones give equal policies."""
 
@@ -201,6 +204,14 @@ def load_request(path: Path, roots: Sequence[Path] = (), policies: Policies | No
     100 mistakes among its ``problems``; rules that relate several keys are checked once those keys are right by
     themselves. `policies` gives the policy of a request that names one, and its errors pass through.
     """
+    if os.path.isdir(path) or path.name.lower().endswith(_DATA):
+        raise RequestError(
+            "this is data, not a request",
+            where=str(path),
+            expected="a YAML document",
+            got="a folder" if os.path.isdir(path) else "a data file",
+            fix=f"draft a request by “releasegate init {path}”, or name the request",
+        )
     return request_of_bytes(read_bytes(path, REQUEST), path, roots, policies)
 
 

@@ -1,6 +1,7 @@
 """The policy of the organization: how to generalize and score, what a release must pass, and who must agree."""
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from itertools import combinations
 from typing import Annotated, ClassVar, Literal
@@ -165,6 +166,23 @@ class PatternName(StrEnum):
     ACCOUNT_NUMBER = "account number"
     NATIONAL_ID = "national identification number"
     AGE_OVER_89 = "age over 89"
+
+    @property
+    def plural(self) -> str:
+        """Name of several of them."""
+        return _PLURALS.get(self, f"{self.value}s")
+
+
+_PLURALS: Mapping[PatternName, str] = {
+    PatternName.EMAIL: "email addresses",
+    PatternName.PHONE: "phone numbers",
+    PatternName.SSN: "SSNs",
+    PatternName.IP: "IP addresses",
+    PatternName.URL: "URLs",
+    PatternName.POSTAL_ADDRESS: "postal addresses",
+    PatternName.COORDINATES: "coordinates",
+    PatternName.AGE_OVER_89: "ages over 89",
+}
 
 
 class ValidationPolicy(RequestPart):

@@ -211,7 +211,7 @@ def read_bytes(path: Path, form: Form[Any]) -> bytes:
             f"{form.name} cannot be read",
             where=str(path),
             expected="a readable YAML document",
-            got="no such file" if missing else type(error).__name__,
+            got="no such file" if missing else getattr(error, "strerror", None) or type(error).__name__,
             fix="correct the path" if missing else "check the path and its permissions",
         ) from None
     if len(content) > MAXIMUM_BYTES:

@@ -145,7 +145,7 @@ def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: P
     terms = [line for line in TERMS if line != STAKES]
     session = in_terminal(["init", "visits.csv"], ["", "", "", *terms[:-1], "", terms[-1], ""], tmp_path)
     assert session.code == 0, session.shown
-    assert "if a person has several rows (of age, sex, grouping, diagnosis); Enter" in session.asked[0]
+    assert "which column names the person (of age, sex, grouping, diagnosis)? Enter: one row each" in session.asked[0]
     assert len(session.asked) <= 12
     typed = sum(len(line.split()) for line in terms)
     assert len(re.findall(r"\S*\w\S*", session.shown)) - typed <= 420
@@ -195,6 +195,7 @@ def test_a_dialogue_that_is_broken_off_leaves_nothing(stop: str, after: int, tmp
     session = in_terminal(["init", "visits.csv", "--output", "out"], [*[""] * after, stop], tmp_path)
     assert session.code == 130
     assert "stopped; nothing was written" in session.shown
+    assert "can be run again" not in session.shown
     assert "Traceback" not in session.shown
     assert files(tmp_path) == ["visits.csv"]
 
@@ -350,7 +351,7 @@ def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> N
         group = row % 40 % 7
         lines.append(f"v{row},{20 + row % 40},{'FM'[row % 2]},d{row * row % 11 % 5},g{group},c{group},{row * row % 3}")
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    terms = [*TERMS[:3], "DUA 1; 2040-01-01; 50000", *TERMS[4:]]
+    terms = [*TERMS[:3], "DUA 1; 2020-01-01; 50000", *TERMS[4:]]
     session = in_terminal(["init", "visits.csv"], ["", "", "4=q 5=w 6-7=s", "", *terms, ""], tmp_path)
     assert session.code == 0, session.shown
     lines = [line.split() for line in session.shown.splitlines()]
@@ -362,6 +363,7 @@ def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> N
     assert "a reason counts only where nobody outside can know grouping (known_probability: 0)" in words
     agreement = load_request(tmp_path / "request.yaml").request.recipients[0].agreement
     assert (agreement.penalty, agreement.detection_rate) == (50_000, None)
+    assert "The agreement ended on 2020-01-01, and nothing leaves without one that is in force." in words
     assert "The penalty is not counted: nobody has stated the chance that an attempt is noticed." in words
 
 

@@ -82,6 +82,8 @@ def test_states_follow_from_changes() -> None:
         state_after([*REVIEWED, (StateChange.APPROVE, WorkflowRole.REQUESTER)])
     with pytest.raises(StageFailed, match="cannot be changed"):
         state_after([(StateChange.RELEASE, WorkflowRole.GATE)])
+    with pytest.raises(StageFailed, match="it is revoked already"):
+        after(State.REVOKED, StateChange.REVOKE, WorkflowRole.OFFICER)
 
 
 def test_the_diagram_has_every_transition() -> None:

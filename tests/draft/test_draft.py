@@ -224,7 +224,7 @@ def test_one_cell_with_an_identifier_keeps_a_column_back(cell: str, pattern: Pat
     assert told.patterns == {pattern: pytest.approx(0.01)}
     suggestion = suggest(told, None)
     assert suggestion.role is Role.DIRECT
-    assert f"{pattern.value} (1 % of its cells)" in suggestion.reasons[0]
+    assert f"{pattern.plural} (1 % of its cells)" in suggestion.reasons[0]
     assert cell not in " ".join(suggestion.reasons)
 
 
@@ -796,6 +796,9 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     assert masked is not None
     assert set(masked[1].split(", ")) == numbers
     assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
+    signs = draft_request(clinic.assign(smoker=["0", "1"] * (len(clinic) // 2)), "clinic.csv").text
+    assert "smoker" in signs
+    assert not re.search(r"Mask numbers, unless[^.]*smoker", signs)
     words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
     assert "Mask numbers" not in words.text
 

@@ -129,6 +129,12 @@ def test_uneven_rows_are_told_by_the_reader(tmp_path: Path) -> None:
     assert (error.what, error.where) == ("records have more or fewer cells than the header", "data.csv, row 2")
 
 
+def test_a_title_above_the_header_is_told_as_one(tmp_path: Path) -> None:
+    error = asked(tmp_path, "Aufnahmen 2025\n" + "a;b;c\n" + "1;2;3\n" * 20)
+    assert (error.where, error.got) == ("data.csv, line 1", "the first line has 1 cell, the others 3")
+    assert error.fix.startswith("delete the lines above the column names")
+
+
 def test_several_files_in_an_archive_are_asked_for(tmp_path: Path) -> None:
     both = zipped({"one.csv": ENGLISH.encode(), "two.csv": GERMAN.encode()})
     assert "2 files" in asked(tmp_path, both).got
@@ -146,6 +152,7 @@ def test_a_statement_that_no_request_may_have(tmp_path: Path) -> None:
 def test_a_sheet_is_stated_without_the_format_of_its_workbook(tmp_path: Path) -> None:
     content = workbook({"people": [["id", "age"], [1, 30]], "notes": [["note"], ["x"]]})
     assert "several sheets" in asked(tmp_path, content, name="book.xlsx").got
+    assert "without a sheet of that name" in asked(tmp_path, content, name="book.xlsx", sheet="People").got
     assert told(tmp_path, content, name="book.xlsx", sheet="people") == {"format": "excel", "sheet": "people"}
     with pytest.raises(ParameterError, match="--form, delimiter"):
         told(tmp_path, content, name="book.xlsx", delimiter=";")

@@ -75,7 +75,7 @@ def test_a_folder_is_one_request_of_people_and_tables(tmp_path: Path) -> None:
         "visits.ward": Role.DIRECT,
         "labs.result": Role.SENSITIVE,
     }
-    assert "  labs: # every visit_id in it is that of a row of visits, of the same patient_id\n" in draft.text
+    assert "  labs: # each row belongs to a row of visits with the same patient_id\n" in draft.text
     for value in ("d1", "w1", "v7", "p3", "2024"):
         assert not re.search(rf"\b{value}\b", draft.text), value
 
@@ -129,7 +129,7 @@ def test_init_drafts_a_folder_and_says_what_it_found(tmp_path: Path) -> None:
     assert told["tables"]["visits"]["columns"]["diagnosis"]["role"] == "sensitive"
     again = releasegate_here("init", tmp_path, "-o", tmp_path / "draft")
     assert again.returncode == 0
-    assert "labs: every visit_id in it is that of a row of visits" in " ".join(again.stdout.split())
+    assert "labs: each row belongs to a row of visits" in " ".join(again.stdout.split())
     empty = tmp_path / "empty"
     empty.mkdir()
     refused = releasegate_here("init", empty)

@@ -34,7 +34,7 @@ def test_people_come_first_and_rows_follow_what_they_are_within() -> None:
         ("labs", None, "visits", "visit"),
     ]
     assert made.others[0].reasons == ("visit names each of its rows once",)
-    assert made.others[1].reasons == ("every visit in it is that of a row of visits, of the same patient",)
+    assert made.others[1].reasons == ("each row belongs to a row of visits with the same patient",)
 
 
 def test_a_key_of_another_person_is_no_key() -> None:
@@ -46,7 +46,7 @@ def test_a_key_of_another_person_is_no_key() -> None:
         place = found({"labs": labs, "patients": PATIENTS, "visits": VISITS}).others[0]
         assert (place.table, place.within) == ("labs", None)
         assert place.reasons == (
-            "not within visits: 1 rows have a visit that visits lacks, or has for a different patient",
+            "not within visits: 1 row with a visit that visits lacks, or has for a different patient",
         )
 
 
@@ -99,8 +99,12 @@ def test_tables_that_name_each_others_rows_stand_in_no_circle() -> None:
     [
         ({"patients": PATIENTS, "wards": {"ward": ["x"]}}, "no column that all files have"),
         (
+            {"labs": {"visit": LABS["visit"]}, "patients": PATIENTS, "visits": VISITS},
+            "labs lacks patient, which the other files share",
+        ),
+        (
             {"patients": PATIENTS, "visits": {**VISITS, "patient": ["a", "d", None, "c"]}},
-            "2 rows of visits have no patient, or one that patients lacks, rows 2, 3",
+            "2 rows of visits without a patient that patients has, rows 2, 3",
         ),
         (
             {"v": {**VISITS, "patient_id": VISITS["patient"]}, "labs": {"visit": ["1", "1"], "patient_id": ["a", "a"]}},

@@ -134,12 +134,11 @@ def test_days_that_are_no_period_are_refused(
     assert [path.name for path in tmp_path.iterdir()] == ["workspace"]
 
 
-def test_without_ledger_or_folder_nothing_is_written(small: Workspace, tmp_path: Path) -> None:
+def test_without_ledger_nothing_is_written_and_a_folder_is_made(small: Workspace, tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="there is no ledger"):
         audit(Workspace(tmp_path / "other"), tmp_path)
-    with pytest.raises(WorkspaceError, match="there is no such folder"):
-        audit(small, tmp_path / "nowhere")
     assert [path.name for path in tmp_path.iterdir()] == ["workspace"]
+    assert audit(small, tmp_path / "new" / "audits").folder.is_dir()
 
 
 def old_ledger(workspace: Workspace) -> None:

@@ -232,7 +232,7 @@ DATA = [
         DataError,
         "data.csv",
         "columns",
-        "undeclared: columns 8",
+        "undeclared: column 8",
     ),
     Case(
         "column twice",

@@ -110,7 +110,7 @@ def test_check_names_recipients_whose_agreement_has_expired(world: World, releas
     for expires, expired in (("2025-12-31", True), ("9999-12-31", False)):
         world.ask(recipients=[recipient("university", expires="9999-12-31"), recipient("lab", expires=expires)])
         told = releasegate("check", world.request, "--json")
-        assert told.code == 0
+        assert told.code == (3 if expired else 0)
         assert any("the agreement has expired: lab;" in one for one in told.document["notes"]) is expired
 
 
@@ -185,7 +185,8 @@ def test_an_interruption_ends_with_code_130(world: World, releasegate: Any, monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr("flows.cli.check.checked_request", interrupt)
-    assert releasegate("check", world.request).code == 130
+    told = releasegate("check", world.request)
+    assert (told.code, told.err) == (130, "stopped; the same command can be run again\n")
 
 
 @pytest.mark.slow
@@ -195,3 +196,15 @@ def test_a_terminal_that_knows_few_characters(world: World) -> None:
     told = in_a_process("check", world.request, environment={"PYTHONIOENCODING": "ascii"})
     assert told.returncode == 0
     assert "\\u2713" in told.stdout
+
+
+def test_a_delivery_and_a_certificate_are_told_as_such(tmp_path: Path, releasegate: Any) -> None:
+    folder = tmp_path / "university"
+    folder.mkdir()
+    for name in ("data.csv", "dictionary.json", "manifest.json"):
+        (folder / name).write_text("{}")
+    told = releasegate("verify", folder)
+    assert (told.code, "this is a delivery, not a bundle" in told.err) == (2, True)
+    (folder / "certificate.pdf").write_bytes(b"%PDF-")
+    told = releasegate("verify", folder / "certificate.pdf")
+    assert (told.code, "this is a certificate" in told.err) == (2, True)

@@ -339,7 +339,7 @@ def test_the_command(case: Case, releasegate: Any, monkeypatch: pytest.MonkeyPat
     told = releasegate(*line, OFFICER, *whose, "--gate", one)
     assert told.code == 0
     assert "OVERRIDDEN  broker" in told.out
-    assert "is responsible for this until 2026-04-02" in told.out
+    assert "can be used until 2026-04-02" in told.out
     document = releasegate(
         *line, SECOND, *whose, *(part for name in rest for part in ("--gate", name)), "--json"
     ).document

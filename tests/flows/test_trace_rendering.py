@@ -62,8 +62,8 @@ def shown(answer: Traced) -> str:
 def test_decoys_name_a_recipient() -> None:
     answer = traced(hits("lab", (4, 3, 3), (0, 0, 6), 1 / 3_000_001), named=("lab",))
     assert sentences(answer) == [
-        "Points to lab: 3 of its 3 decoy classes were hit by 4 rows; the chance that an incident not from it hits as "
-        "much is 1 in 3,000,000."
+        "Points to lab: 3 of its 3 decoy classes were hit by 4 rows; a file from elsewhere would hit as often with a "
+        "chance of 1 in 3,000,000."
     ]
 
 
@@ -71,7 +71,7 @@ def test_kept_classes_alone_are_weaker() -> None:
     answer = traced(hits("lab", (0, 0, 3), (1, 1, 6), 0.004), suspected=("lab",), people=True)
     assert sentences(answer) == [
         "Points to lab, but weakly: no decoys were hit, and 1 of the 6 real classes that it alone keeps by 1 person; "
-        "the chance that an incident not from it hits as much is 1 in 250."
+        "a file from elsewhere would hit as often with a chance of 1 in 250."
     ]
 
 
@@ -79,7 +79,7 @@ def test_one_decoy_class_alone_is_weaker() -> None:
     answer = traced(hits("lab", (40, 1, 3), (0, 0, 6), 0.004), suspected=("lab",), people=True)
     assert sentences(answer) == [
         "Points to lab, but weakly: 1 of its 3 decoy classes was hit by 40 people, as a list of the people of one "
-        "place may do; the chance that an incident not from it hits as much is 1 in 250."
+        "place may do; a file from elsewhere would hit as often with a chance of 1 in 250."
     ]
     answer = traced(hits("lab", (1, 1, 3), (2, 2, 6), 0.004), suspected=("lab",))
     assert "1 row, as a list of the people of one place may do, and 2 of the 6 real classes" in sentences(answer)[0]
@@ -144,7 +144,7 @@ def test_what_limits_an_answer() -> None:
         "no column of zip: taken as unknown, so the result is less certain",
         "2 ids are missing or not in the register, and left out",
         "1 row repeats an id; each person counts once",
-        "without decoys, so that nothing can point to them: university",
+        "without decoys, so nothing can point to them: university",
         "lab was never given its copy of this release: look at who else could read it",
         "clinic has copies of another version of this release",
     ]

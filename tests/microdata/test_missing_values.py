@@ -243,7 +243,7 @@ def test_a_table_that_lacks_attributes_divides_those_that_it_has(tmp_path: Path)
 
 
 def test_more_records_without_a_value_than_people_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(PopulationError, match="fewer people than the file has records"):
+    with pytest.raises(PopulationError, match="more records than people"):
         tiny_prepared(tiny_request(tmp_path, data=DATA + "".join(f"{n},37010,89,,flu\n" for n in range(7, 12))))
 
 

@@ -66,7 +66,7 @@ def test_a_header_only(tmp_path: Path) -> None:
 
 def test_a_missing_column_is_named_as_it_was_declared(tmp_path: Path) -> None:
     error = refused(tmp_path, f"id,zip,age,{CANARY}\n1,37010,88,F\n")
-    assert error.got == "missing: sex, diagnosis; undeclared: columns 4"
+    assert error.got == "missing: sex, diagnosis; undeclared: column 4"
     assert_silent(error)
 
 
@@ -122,7 +122,7 @@ def test_names_that_are_a_value_now_and_then_stay(tmp_path: Path, text: str) -> 
 
 
 def test_a_repeated_column(tmp_path: Path) -> None:
-    assert refused(tmp_path, f"{HEADER},sex\n1,37010,88,F,flu,{CANARY}\n").got == "1 names used twice"
+    assert refused(tmp_path, f"{HEADER},sex\n1,37010,88,F,flu,{CANARY}\n").got == "1 name used twice"
     twice = pa.table([pa.array([CANARY])] * 2, names=["id", "id"])
     assert_silent(refused(tmp_path, parquet(tmp_path, twice), name="data.parquet"))
 
@@ -256,7 +256,7 @@ def test_columns_of_parquet_that_are_no_text(tmp_path: Path) -> None:
 def test_an_index_that_pandas_wrote_is_an_undeclared_column(tmp_path: Path) -> None:
     columns = {name: pa.array(["x"]) for name in HEADER.split(",")} | {"__index_level_0__": pa.array([1])}
     error = refused(tmp_path, parquet(tmp_path, pa.table(columns)), name="data.parquet")
-    assert error.got == "undeclared: columns 6"
+    assert error.got == "undeclared: column 6"
 
 
 def repeated(text: str | bytes | None, rows: int) -> pa.DictionaryArray:

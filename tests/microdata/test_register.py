@@ -98,9 +98,9 @@ def refused(folder: Path, content: str | bytes | pa.Table, *changes: Change, **t
 @pytest.mark.parametrize(
     ("rows", "where", "got"),
     [
-        ("37010,89,M,5\n", "row 6", "1 rows"),
+        ("37010,89,M,5\n", "row 6", "1 row "),
         ("37011,88,F,1\n", "rows 2, 4, 6", "3 rows"),
-        ("37011,90,F,1\n", "row 6", "1 rows"),
+        ("37011,90,F,1\n", "row 6", "1 row "),
         ("37011,91,M,2\n37010,89,M,5\n", "rows 6, 7", "2 rows"),
     ],
     ids=["more than there are", "more in sum", "of nobody", "two combinations"],

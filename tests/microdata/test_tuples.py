@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError
+from tasks.core.plural import plural
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import WITHOUT_TIMES, check_cells, distinct_tuples, encode, leaf_keys, radix_strides
 from tests.support.examples import examples
@@ -64,7 +65,8 @@ def test_values_that_are_only_written_otherwise_are_told_so(sexes: list[str | No
     ages: list[str | None] = ["30"] * len(sexes)
     with pytest.raises(DataError) as caught:
         encode(frame(ages, sexes), TREES, "data.csv")
-    assert caught.value.got == f"{len(sexes)} other values in {len(sexes)} records{said}"
+    assert caught.value.got == f"{plural(len(sexes), 'other value')} in {plural(len(sexes), 'record')}{said}"
+    assert caught.value.expected == "one of the 2 values of the hierarchy"
     with pytest.raises(DataError, match="differ by leading zeros"):
         encode(frame(["030"], ["F"]), TREES, "data.csv")
 
@@ -92,7 +94,7 @@ def test_only_the_first_rows_are_listed() -> None:
     with pytest.raises(DataError) as caught:
         encode(frame(["0"] * 9, ["F"] * 9), TREES, "data.csv")
     assert caught.value.where == "data.csv, column age, rows 1, 2, 3, 4, 5 and 4 more"
-    assert caught.value.got == "1 other values in 9 records"
+    assert caught.value.got == "1 other value in 9 records"
 
 
 @settings(deadline=None, max_examples=examples(50))

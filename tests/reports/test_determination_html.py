@@ -204,11 +204,12 @@ def test_the_scope_names_what_was_not_tested_once_each() -> None:
     named = texts.sections(determination_html(record))["assumed"]
     for stage in (entry.stage for entry in record.not_assessed):
         assert named.count(stage) == 1
-    assert "Decoys No decoy records were requested: none were placed" in named
+    assert "Decoys No decoy records were requested, so no decoys were placed" in named
     for stage in ("Sequential adversary", "Identity × attribute score", "Record linkage", "Utility"):
         assert stage not in named
     assert (
-        "Decoys No file was made: none were placed" in texts.sections(determination_html(records.blocked()))["assumed"]
+        "Decoys No file was made, so no decoys were placed"
+        in texts.sections(determination_html(records.blocked()))["assumed"]
     )
 
 
@@ -459,8 +460,7 @@ def test_the_first_page_names_categories_of_which_no_record_is_left() -> None:
     )
     less = records.changed(records.approved(), fields=fields)
     page, line = texts.sections(determination_html(less))["decision"], usefulness(RecordView(less))
-    said = "2 values of race and 1 value of sex are in no released record by themselves, so these groups "
-    said += "cannot be compared."
+    said = "2 values of race and 1 value of sex are never shown by themselves, so their groups cannot be compared."
     assert said in page
     assert line is not None
     assert said in line

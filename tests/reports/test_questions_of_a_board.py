@@ -158,10 +158,10 @@ def test_values_of_which_many_records_are_left_out_are_told_by_their_column() ->
         for name, missed in (("age", 0.1234), ("sex", 0.05), ("zip", 0.5))
     )
     uneven = records.changed(record, utility=record.utility.model_copy(update={"marginals": marginals}))
-    shares = "which are left out: one of zip lacks 50% and one of age lacks 12%. Tables that need them mislead."
+    shares = "one value of zip lost 50% of its records and one value of age lost 12%. Tables by them will mislead."
     assert shares in page(left_out(30, uneven))
     assert shares in str(usefulness(RecordView(left_out(30, uneven))))
-    assert "lacks" not in page(left_out(3, uneven)), "so few that a share would tell their number"
+    assert "fall heavily" not in page(left_out(3, uneven)), "so few that a share would tell their number"
 
 
 def test_a_copy_without_a_sensitive_column_says_that_nothing_tests_what_it_tells() -> None:

@@ -528,7 +528,8 @@ def test_duplicate_keys_are_refused_where_the_second_stands(refused: Refused, go
         ("title: !!python/name:os.system", "a tag"),
         ("title: !!binary aGVsbG8=", "a tag"),
         ("title: !custom {a: 1}", "a tag"),
-        ("title: a\n1: b", "a key that is not text"),
+        ("title: a\n1: b", "a key that is a number"),
+        ("title: {penalty: 2.000,00}", "a key that is a number"),
         ("title: a\n[a, b]: c", "a key that is not text"),
         ("title: a\n<<: {b: c}", "a merge key"),
         ('title: "\\ud800"', "not valid Unicode"),
@@ -589,10 +590,24 @@ def test_a_different_encoding_is_named_with_its_place(tmp_path: Path, content: b
 def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
-    for name, got in (("none.yaml", "no such file"), (".", "a folder"), ("pipe", "a device"), ("loop", "OSError")):
+    for name, got in (
+        ("none.yaml", "no such file"),
+        (".", "a folder"),
+        ("pipe", "a device"),
+        ("loop", "symbolic links"),
+    ):
         with pytest.raises(RequestError) as caught:
             load_request(tmp_path / name)
         assert got in caught.value.got, name
+
+
+@pytest.mark.parametrize("name", ["data.csv", "DATA.SAV", "export"])
+def test_data_in_place_of_a_request_are_told_as_such(tmp_path: Path, name: str) -> None:
+    (tmp_path / "export").mkdir()
+    (tmp_path / name.replace("export", "x.csv")).write_text("id,age\n1,30\n")
+    with pytest.raises(RequestError, match="this is data, not a request") as caught:
+        load_request(tmp_path / name)
+    assert f"releasegate init {tmp_path / name}" in caught.value.fix
 
 
 def test_an_unreadable_request_is_refused(tmp_path: Path, good: str) -> None:
@@ -601,7 +616,7 @@ def test_an_unreadable_request_is_refused(tmp_path: Path, good: str) -> None:
     path.chmod(0)
     with nobody(), pytest.raises(RequestError) as caught:
         load_request(path)
-    assert caught.value.got == "PermissionError"
+    assert caught.value.got == "Permission denied"
 
 
 def test_files_beside_and_below_the_request_resolve(loaded: LoadedRequest) -> None:
@@ -650,7 +665,7 @@ def test_unusable_files_of_the_workspace_are_refused(loaded: LoadedRequest) -> N
         ("pipe", "a folder or a device"),
         ("a\0b", "\\x00"),
         ("loop", "loop"),
-        ("x" * 1000, "OSError"),
+        ("x" * 1000, "File name too long"),
     ):
         with pytest.raises(WorkspaceError) as caught:
             loaded.resolve(relative, "dataset.path")

@@ -31,7 +31,8 @@ def test_a_draft_replaces_no_request(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "visits.csv").write_text(small_file())
     (tmp_path / "request.yaml").write_text("title: Mine\n")
     said = refused(capsys, tmp_path / "visits.csv", "--workspace", tmp_path / "workspace")
-    assert "a draft never replaces a file" in said
+    assert "this request has been begun" in said
+    assert f"releasegate studio {tmp_path / 'request.yaml'}" in " ".join(said.split())
     assert (tmp_path / "request.yaml").read_text() == "title: Mine\n"
 
 

@@ -18,6 +18,7 @@ from tasks.assessments.linkage.problem.files import (
     distinct_rows,
 )
 from tasks.core.errors import ParameterError, row_positions
+from tasks.core.plural import plural
 from tasks.masking.method import Effect, MaskedRange, MaskingMethod, rank_range
 from tasks.masking.rank_swapping import window_bounds
 from tasks.masking.registry import METHODS
@@ -67,7 +68,7 @@ def rank_swap_linkage(files: Files, window: int, *, guaranteed: bool = True) -> 
             f"the masked file was not made by rank swapping within {window} ranks",
             where=f"the intruder's {row_positions(outside)}",
             expected="every masked value within the bounds that the method guarantees",
-            got=f"{len(outside)} records with a value beyond",
+            got=f"{plural(len(outside), 'record')} with a value beyond",
             fix="give the method and the parameters that the file was masked with",
         )
     return linkage_within(files, bounds, distance_score(files))
