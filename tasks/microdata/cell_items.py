@@ -1,4 +1,4 @@
-"""What cells of text say besides their value: the items of a list, and the categories and chapters of codes."""
+"""Items of cells of text besides their value: those of a list, and the categories and chapters of codes."""
 
 import re
 from collections.abc import Callable, Iterator

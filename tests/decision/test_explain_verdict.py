@@ -281,7 +281,11 @@ def test_an_agreement_that_alone_blocks() -> None:
     assert explanation.verdict is Verdict.BLOCKED
     assert isinstance(explanation.agreement, Flip)
     (change,) = explanation.agreement.changes
-    assert (change.where, change.current, change.needed) == (EXPIRES, "2026-03-08", "2026-03-09")
+    assert (change.where, change.current, change.needed) == (
+        EXPIRES,
+        "2026-03-08",
+        "the last day of the renewed agreement",
+    )
     assert explanation.agreement.after.verdict is Verdict.APPROVED
     assert explanation.flips == ()
     assert {result.reason for result in explanation.no_flips} == {

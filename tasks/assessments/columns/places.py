@@ -20,8 +20,8 @@ TOLD = 0.1
 _OF_VALUES = {Sign.UNIQUE, Sign.FAR}
 _LEAST_RECORDS, _LEAST_SHARE = 50, 0.05
 """Fewest records beside the most frequent value that are judged by themselves."""
-_FEW_RECORDS = 12
-"""Most records of a value that links them, as of the members of a household."""
+_LEAST_VALUES, _FEW_RECORDS = 100, 12
+"""Fewest values that link records, and most records of each, as of the members of a household."""
 """Findings on a column's own values, which say nothing of others."""
 SET_TELLS = 0.8
 """The same share for columns taken together: more columns reveal more."""
@@ -134,7 +134,8 @@ def links_a_few(codes: Codes) -> bool:
     """
     counts = np.bincount(others_of(codes))
     counts = counts[counts > 0]
-    return len(counts) > 0 and counts.max() <= _FEW_RECORDS and counts[counts > 1].sum() >= counts.sum() / 2
+    in_few = len(counts) >= _LEAST_VALUES and counts.max() <= _FEW_RECORDS
+    return bool(in_few and counts[counts > 1].sum() >= counts.sum() / 2)
 
 
 def share_alone(table: ColumnTable, name: str) -> float:

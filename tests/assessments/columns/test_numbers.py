@@ -187,11 +187,12 @@ def test_ordinary_tails_do_not_stand_out(tail: float) -> None:
 
 
 def test_values_of_few_records_each_link_them() -> None:
-    households = np.repeat(np.arange(100), 3)
+    households = np.repeat(np.arange(120), 3)
     assert links_a_few(households)
-    assert links_a_few(np.append(households, np.full(200, 100))), "most frequent is no household at all"
-    assert not links_a_few(np.append(households, np.repeat(np.arange(100, 102), 13))), "more than a household"
+    assert links_a_few(np.append(households, np.full(200, 120))), "most frequent is no household at all"
+    assert not links_a_few(np.append(households, np.repeat(np.arange(120, 122), 13))), "more than a household"
     assert not links_a_few(np.arange(300)), "nobody shares a value"
+    assert not links_a_few(households[:300]), "too few values to be more than categories"
 
 
 @pytest.mark.parametrize(("stated", "found"), [(200, True), (40, False)])
