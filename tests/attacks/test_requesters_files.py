@@ -67,7 +67,7 @@ def test_only_a_file_that_is_a_requesters_own_is_enrolled(tmp_path: Path, kind: 
     world = make_world(tmp_path / "world")
     error = enrol_while(world, kind, at)
     assert isinstance(error, WorkspaceError)
-    assert "nobody exchanges" in error.expected
+    assert "does not change during the run" in error.expected
     with open_ledger(world.workspace) as ledger:
         assert list(ledger.entries()) == []
 
