@@ -17,6 +17,7 @@ _STYLES = {
     "approved": "bold green",
     "awaiting": "bold yellow",
     "blocked": "bold red",
+    "over": "bold",
     "passed": "green",
     "failed": "red",
     "strong": "bold",

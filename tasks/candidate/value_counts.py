@@ -38,14 +38,14 @@ class JudgedClasses(ABC):
     columns: Mapping[str, OrderedValues]
     alike: Mapping[str, Ranks] = field(default_factory=dict, kw_only=True)
     """Wider classes by one known column each, in the same form, for what the classes are too small to show."""
-    lists: Mapping[str, tuple[Ranks, OrderedValues]] = field(default_factory=dict, kw_only=True)
-    """Of columns whose cells are lists, the record of each item, and the items."""
+    items: Mapping[str, tuple[Ranks, OrderedValues]] = field(default_factory=dict, kw_only=True)
+    """Of columns whose values have items (``tasks.microdata.cell_items``), the record of each, and the items."""
 
     @property
     def tests(self) -> int:
         """Pairs of a class and a value in all columns, among which chance has its pick."""
         classes = sum(int(one.max(initial=0)) + 1 for one in (self.classes, *self.alike.values()))
-        judged = (*self.columns.values(), *(items for _, items in self.lists.values()))
+        judged = (*self.columns.values(), *(items for _, items in self.items.values()))
         return sum(len(column.ends) for column in judged) * classes
 
     @property
@@ -91,8 +91,8 @@ class ValueCounts(JudgedClasses):
         values = {name: OrderedValues.of(column, rows, missing) for name, column in columns.items()}
         alike = {name: fold_columns([one], len(seen))[0] for name, one in alone.items()}
         few = {name: one for name, one in alike.items() if (one.max(initial=0) + 1) * _LEAST_RECORDS <= len(seen)}
-        listing = {name: _lists(column, rows) for name, column in columns.items() if column.items is not None}
-        return cls(classes, values, alike=few, lists=listing)
+        items = {name: _items(column, rows) for name, column in columns.items() if column.items is not None}
+        return cls(classes, values, alike=few, items=items)
 
     @cached_property
     def found(self) -> Mapping[str, DisclosedValues]:
@@ -111,14 +111,14 @@ class ValueCounts(JudgedClasses):
         return replace(found, disclosed=disclosed, by=by)
 
     def _disclosed(self, name: str, classes: Ranks, values: Bools) -> Bools:
-        """Whether classes disclose each record's value, or an item of its list."""
-        if name not in self.lists:
+        """Whether classes disclose each record's value, or an item of it."""
+        if name not in self.items:
             return values
-        return values | disclosed_of_several(classes, *self.lists[name], self.tests).disclosed
+        return values | disclosed_of_several(classes, *self.items[name], self.tests).disclosed
 
 
-def _lists(column: CodedColumn, rows: NDArray[np.intp]) -> tuple[Ranks, OrderedValues]:
-    """The record and the number of each item of some records' lists."""
+def _items(column: CodedColumn, rows: NDArray[np.intp]) -> tuple[Ranks, OrderedValues]:
+    """The record and the number of each item of some records' values."""
     pairs, weights = np.asarray(column.items), np.asarray(column.item_weights)
     codes = column.codes[rows]
     first = np.searchsorted(pairs[:, 0], codes)
@@ -152,7 +152,7 @@ def known_alone(request: ReleaseRequest) -> tuple[str, ...]:
 
     They are known for certain, or insensitive, and the request does not say how likely they are known.
     """
-    presumed = (name for name in presumed_columns(request) if name not in request.of_rows)
+    presumed = presumed_columns(request)
     insensitive = (name for name in presumed if request.attributes[name].role is Role.INSENSITIVE)
     return *certain_columns(request), *insensitive
 

@@ -96,7 +96,7 @@ def after(before: State, change: StateChange, role: WorkflowRole) -> State:
             where=change.value,
             expected="a release that is not revoked",
             got=before.value,
-            fix="nothing: nothing more is delivered under it",
+            fix="no step is needed: nothing more is delivered under it",
         )
     if found is None:
         able = [one.change.value for one in TRANSITIONS if one.before is before]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.request.column_names import HINTS, Theme
+from tasks.request.column_names import HINTS, NUMBER_WORDS, Theme, word_set
 from tasks.request.model import DEFAULT_GATES, NUMERIC, GroupLevels, PatternName, Role, ValueType, records_for
 from tasks.validation.forms import are_postcodes
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
@@ -218,37 +218,33 @@ class Suggestion:
         return KNOWN_ANYWAY if known else 1.0
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_OF_CALENDAR = _words(
+_OF_CALENDAR = word_set(
     "birth birthday birthdate born dob yob yrbth yrdth date day month year geburtsdatum geburtstag geburtsjahr "
     "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha "
     "geboortedatum nascita nascimento födelsedatum födelseår fødselsdato fødselsår dato"
 )
 """Words of dates whose parts are numbers as well."""
 
-_SPECIAL = _words(
+_SPECIAL = word_set(
     "race ethnicity ethnic nationality nation citizenship citizen native origin tribe religion faith nationalität "
     "staatsangehörigkeit konfession nationalité origine ethnie nacionalidad origen "
     "nationaliteit nazionalità nacionalidade"
 )
 """Words of the kinds of personal data that GDPR, article 9, names, or that tell them."""
 
-GENERIC_NAMES = _words("name names id ids identifier key code number no nr num nummer kennung nom")
+GENERIC_NAMES = NUMBER_WORDS | word_set("name names kennung nom")
 """Words that name anything: what else is in the column's name goes first."""
 
 _OF_NAMES = frozenset({"name", "names", "nom"})
 """Those of them that are of people's names, not of numbers."""
 
-_NUMBERS = (GENERIC_NAMES - _OF_NAMES) | _words("mrn ssn nhs account uuid guid")
+_NUMBERS = (GENERIC_NAMES - _OF_NAMES) | word_set("mrn ssn nhs account uuid guid")
 """Words that name numbers and codes of people or things."""
 
 _ENDS_OF_NUMBERS = ("id", "no", "nr", "num", "nbr", "key", "code")
 """Ends of names of numbers of people or things that are written as one word, such as “pidnum”."""
 
-_PEOPLE = _words("person patient subject participant member client customer employee case pat subj")
+_PEOPLE = word_set("person patient subject participant member client customer employee case pat subj")
 
 _KNOWN = frozenset({Theme.AGE, Theme.ZIP, Theme.PLACE, Theme.DATE, Theme.PERSON})
 """Subjects that neighbours, colleagues, registers and news know."""

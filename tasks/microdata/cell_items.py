@@ -16,9 +16,11 @@ Item = tuple[str, int]
 """A text, and how many characters of it: 0 for all."""
 
 
-def cell_items(
-    levels: pd.Index, weigh: Callable[[str], float]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]] | tuple[None, None]:
+Items = tuple[NDArray[np.int64], NDArray[np.float64]] | tuple[None, None]
+"""Pairs of a value's number and an item's, and the weights of items; both None where there are no items."""
+
+
+def cell_items(levels: pd.Index, weigh: Callable[[str], float]) -> Items:
     """Items of the values of a column of text, and their weights.
 
     Pairs are of a value's number and an item's, in order of the values, shape (n_pairs, 2); weights have shape

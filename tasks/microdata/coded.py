@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
-from tasks.microdata.cell_items import cell_items
+from tasks.microdata.cell_items import Items, cell_items
 from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 from tasks.microdata.persons import Persons
 from tasks.microdata.presence import Naming, Presence
@@ -341,7 +341,8 @@ def weighed_column(
 ) -> CodedColumn:
     """A column whose values are numbered, −1 for a missing one, with their weights; with places unless it is text."""
     numbers = np.where(codes < 0, len(levels), codes)
-    weights, items = np.zeros(len(levels) + 1), cell_items(levels[:0], float)
+    weights = np.zeros(len(levels) + 1)
+    items: Items = (None, None)
     if sensitivity is not None:
 
         def weigh(value: str) -> float:

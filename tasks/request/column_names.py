@@ -22,15 +22,19 @@ class Theme(StrEnum):
     PRIVATE = "private"
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
-POSTCODE_WORDS = _words("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr")
+POSTCODE_WORDS = word_set("zip zipcode zcta postcode postal postalcode plz postleitzahl postnummer postnr")
 """Words of a name that say that a column holds postcodes."""
 
+NUMBER_WORDS = word_set("id ids identifier key code number no nr num nummer")
+"""Words of a name that say that a column holds numbers or codes of people or things."""
+
 HINTS: Mapping[Theme, frozenset[str]] = {
-    Theme.IDENTITY: _words(
+    Theme.IDENTITY: word_set(
         "surname forename firstname lastname fullname initials ssn sin nin nhs mrn email mail phone telephone "
         "tel mobile fax address addr street url website ip passport licence license plate vin account iban "
         "card beneficiary photo fingerprint username login uuid guid serial device latitude longitude lat lon "
@@ -39,22 +43,22 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "telefono adresse dirección direccion achternaam voornaam adres telefoon cognome indirizzo sobrenome endereço "
         "telefone efternamn förnamn personnummer adress etternavn fornavn efternavn bsn nif"
     ),
-    Theme.AGE: _words("age ages alter lebensalter âge edad leeftijd età idade ålder alder"),
+    Theme.AGE: word_set("age ages alter lebensalter âge edad leeftijd età idade ålder alder"),
     Theme.ZIP: POSTCODE_WORDS,
-    Theme.PLACE: _words(
+    Theme.PLACE: word_set(
         "city town village county municipality district region place location residence fips tract hospital "
         "clinic facility site ward provider residency resides urban rural metro metropolitan "
         "ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
         "ville commune département departement région hôpital hopital ciudad municipio provincia "
         "woonplaats gemeente comune città regione município concelho kommun kommune län fylke"
     ),
-    Theme.DATE: _words(
+    Theme.DATE: word_set(
         "birth birthday birthdate born dob yob yrbth yrdth date day month year time timestamp admission "
         "admitted discharge discharged visit death dod deceased days weeks months geburtsdatum geburtstag geburtsjahr "
         "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha "
         "geboortedatum nascita nascimento födelsedatum födelseår fødselsdato fødselsår dato"
     ),
-    Theme.PERSON: _words(
+    Theme.PERSON: word_set(
         "sex gender race ethnicity ethnic nationality nation country continent state citizenship citizen native origin "
         "language birthplace black white hispanic male female tribe religion faith marital married spouse "
         "children kids relationship household family education educ schooling degree school occupation job profession "
@@ -65,7 +69,7 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "geslacht nationaliteit opleiding beroep sesso nazionalità istruzione professione nacionalidade escolaridade "
         "profissão kön kjønn køn civilstånd sivilstand civilstand utbildning utdanning uddannelse yrke erhverv"
     ),
-    Theme.PRIVATE: _words(
+    Theme.PRIVATE: word_set(
         "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication "
         "medicine treatment procedure therapy lab test result results hiv cancer gene genotype mutation "
         "mental psychiatric menopause menopausal menostat pregnancy pregnant disability outcome income salary wage "
@@ -81,25 +85,24 @@ HINTS: Mapping[Theme, frozenset[str]] = {
 }
 """Words of a column's name or label that say what it is about."""
 
-_OF_CARE = _words("hospital clinic facility site ward provider krankenhaus klinik hôpital hopital")
+_OF_CARE = word_set("hospital clinic facility site ward provider krankenhaus klinik hôpital hopital")
 """Words of places where people were treated, which need not be known of them."""
-_OF_PEOPLE = _words(
+_OF_PEOPLE = word_set(
     "surname forename firstname lastname fullname initials street addr address straße strasse anschrift adresse adres "
     "nachname vorname birth birthday birthdate born dob yob geburtsdatum geburtstag geburtsjahr naissance nacimiento "
     "geboortedatum nascita nascimento födelsedatum fødselsdato wedding partner kid kids team manager firm"
 )
 """Further words of what is known of people: names, addresses, births, families and work."""
-_OF_OTHER_THINGS = _words("birth family work job school language origin native children partner team")
+_OF_OTHER_THINGS = word_set("birth family work job school language origin native children partner team")
 """Words that tell of a person unless another word follows that says of what: “family history”, “job score”."""
-_OF_GROUPS = _words(
+_OF_GROUPS = word_set(
     "group groups code class category type name status size number date day month year place country of at in"
 )
 """Words that may follow them all the same."""
-_OF_NUMBERS = _words(
-    "id ids identifier key code number no nr num nummer hh hhid household haushalt menage hogar famiglia hushall "
-    "contract policy account sample"
+_OF_NUMBERS = NUMBER_WORDS | word_set(
+    "hh hhid household haushalt menage hogar famiglia hushall contract policy account sample"
 )
-_ALONE = _words("white black state")
+_ALONE = word_set("white black state")
 """Words that tell of a person where they are the whole name: “white blood cells” do not."""
 _BEGINNINGS = ("wohn", "beruf", "geburts", "kinder", "familien", "staatsang", "schulab", "ausbildung", "nationalit")
 """Beginnings of compounds that are known of people."""
@@ -158,6 +161,6 @@ def _plain(words: Iterable[str]) -> frozenset[str]:
 
 
 _USUALLY_KNOWN = _plain(
-    HINTS[Theme.AGE] | HINTS[Theme.ZIP] | HINTS[Theme.PLACE] | HINTS[Theme.PERSON] | _OF_PEOPLE - _OF_CARE
+    HINTS[Theme.AGE] | HINTS[Theme.ZIP] | HINTS[Theme.PLACE] | HINTS[Theme.PERSON] | _OF_PEOPLE
 ) - _plain(_OF_CARE)
 _OF_A_SUBJECT = _plain(word for hints in HINTS.values() for word in hints)

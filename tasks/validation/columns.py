@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tasks.request.column_names import POSTCODE_WORDS, name_words
+from tasks.request.column_names import POSTCODE_WORDS, name_words, word_set
 from tasks.request.model import ReleaseRequest, SafeHarborRule, ValueType
 from tasks.validation.values import encode, matches, read_days, read_numbers
 
@@ -32,31 +32,27 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_AGE = _words("age ages aged alter lebensalter edad eta idade leeftijd wiek")
-_YEARS = _words("yrs years jahre ans anos anni jaar")
-_BESIDE_YEARS = _words("at in of old visit admission patient pt subject entry baseline the n completed bei en")
-_DATE = _words(
+_AGE = word_set("age ages aged alter lebensalter edad eta idade leeftijd wiek")
+_YEARS = word_set("yrs years jahre ans anos anni jaar")
+_BESIDE_YEARS = word_set("at in of old visit admission patient pt subject entry baseline the n completed bei en")
+_DATE = word_set(
     "date dates datum fecha data dob dod doa birthdate birthday geburtsdatum geburtstag aufnahmedatum entlassdatum "
     "sterbedatum"
 )
-_EVENT = _DATE | _words(
+_EVENT = _DATE | word_set(
     "birth born death died deceased visit admission admitted discharge discharged encounter procedure surgery "
     "diagnosed onset "
     "enrolled enrollment start end geburt aufnahme entlassung tod naissance deces entree sortie nacimiento ingreso "
     "muerte"
 )
-_TIME = _DATE | _words("time timestamp epoch created updated zeit zeitpunkt hora heure")
-_DAY = _words("day dd d tag jour dia giorno dag")
-_MONTH = _words("month mon mm m mo monat mois mes mese")
-_COORDINATE = _words(
+_TIME = _DATE | word_set("time timestamp epoch created updated zeit zeitpunkt hora heure")
+_DAY = word_set("day dd d tag jour dia giorno dag")
+_MONTH = word_set("month mon mm m mo monat mois mes mese")
+_COORDINATE = word_set(
     "lat latitude lon lng long longitude breite breitengrad laenge lange langengrad latitud longitud geo coord coords "
     "coordinate coordinates gps x y"
 )
-_GRID = _words("easting northing utm")
+_GRID = word_set("easting northing utm")
 _POSTCODES = r"^[0-9]{4,7}(?:-[0-9]{3,4})?\z"
 _FIRST_DAY, _LAST_DAY = 7306, 51501
 _FIRST_SECOND, _LAST_SECOND = 315_532_800, 2_208_988_800

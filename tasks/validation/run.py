@@ -89,8 +89,8 @@ def validate(
     Raises StageFailed if a check could not be evaluated, or its verdict and its count contradict each other; DataError
     if names of columns are data, or labels of values look like identifiers.
     """
-    check_labels(request)
     try:
+        check_labels(request)
         check_names(list(request.attributes), lambda name: encode(frame[name]), "attributes of the request")
         rest = [column for column in ("", *request.attributes) if column not in judged.columns]
         return _outcome(frame, request, judged | judge(frame, request, rest, covered, confirmed=confirmed))

@@ -1,8 +1,11 @@
 """Blocks of the document model as a terminal shows them."""
 
+from typing import get_args, get_type_hints
+
+import pytest
 from rich.console import Console
 
-from reports.model.document import Block, Paragraph, Table, digest_text, failed, lines, strong, text
+from reports.model.document import Block, Paragraph, Table, VerdictBox, digest_text, failed, lines, strong, text
 from reports.terminal import show, styled
 
 
@@ -22,6 +25,11 @@ def test_inline_markup_becomes_style_and_text_stays_text() -> None:
     ]
     assert styled("a <b> c & [red]").plain == "a <b> c & [red]"
     assert styled(lines("one", strong("two"))).plain == "one\ntwo"
+
+
+@pytest.mark.parametrize("css", get_args(get_type_hints(VerdictBox)["css"]))
+def test_every_verdict_is_shown(css: str) -> None:
+    assert shown(VerdictBox("–", "Its gates", css, "would pass."), width=80) == "– Its gates: would pass.\n"
 
 
 def test_a_path_is_never_broken_and_paragraphs_break_between_words() -> None:

@@ -33,7 +33,7 @@ class Sign(StrEnum):
     """It is named or described as others usually know, though the request states that nobody outside can know it."""
 
 
-_OF_VALUES = frozenset({Sign.TELLS, Sign.ADDS, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
+_DEPENDENT = frozenset({Sign.TELLS, Sign.ADDS, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
 """Signs of values that depend on those of other columns."""
 
 
@@ -170,7 +170,7 @@ class ColumnsFact(Fact):
                 (finding.columns, finding.others[0])
                 for column in self.columns
                 for finding in column.findings
-                if finding.sign in _OF_VALUES and len(finding.others) == 1 and finding.others[0] in names
+                if finding.sign in _DEPENDENT and len(finding.others) == 1 and finding.others[0] in names
             )
         )
 

@@ -18,11 +18,11 @@ TELLS = 0.5
 TOLD = 0.1
 """Share of the records for which a column is revealed outright, from which it counts as revealed."""
 _OF_VALUES = {Sign.UNIQUE, Sign.FAR}
+"""Findings on a column's own values, which say nothing of others."""
 _LEAST_RECORDS, _LEAST_SHARE = 50, 0.05
 """Fewest records beside the most frequent value that are judged by themselves."""
 _LEAST_VALUES, _FEW_RECORDS = 100, 12
 """Fewest values that link records, and most records of each, as of the members of a household."""
-"""Findings on a column's own values, which say nothing of others."""
 SET_TELLS = 0.8
 """The same share for columns taken together: more columns reveal more."""
 _RECORDS, _RECORDS_OF_SETS, _MOST_SETS = 100_000, 8_000, 1_000
@@ -141,7 +141,8 @@ def links_a_few(codes: Codes) -> bool:
 def share_alone(table: ColumnTable, name: str) -> float:
     """Distinct values over records; of text, if larger, over those beside the most frequent value."""
     released = table.released[name]
-    return max(distinct_share(one) for one in (released, released if name in table.numbers else others_of(released)))
+    share = distinct_share(released)
+    return share if name in table.numbers else max(share, distinct_share(others_of(released)))
 
 
 def nearly_unique(table: ColumnTable, name: str) -> bool:
