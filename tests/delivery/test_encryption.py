@@ -102,7 +102,7 @@ def test_what_the_disk_gives_back_is_compared(target: Path, monkeypatch: pytest.
 
     def damage(handle: int) -> None:
         fsync(handle)
-        os.pwrite(handle, b"\0", 1000)
+        os.pwrite(handle, bytes([target.read_bytes()[1000] ^ 1]), 1000)
 
     monkeypatch.setattr(os, "fsync", damage)
     with pytest.raises(StageFailed, match="other bytes on disk"):
