@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.candidate.class_values import (
-    LEAST_WEIGHT,
     Bools,
     Disclosed,
     DisclosedValues,
@@ -19,7 +18,7 @@ from tasks.candidate.class_values import (
     Ranks,
     disclosed_values,
 )
-from tasks.candidate.several_values import disclosed_of_several
+from tasks.candidate.item_values import ItemValues, item_values
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import fold_columns
 from tasks.microdata.coded import CodedColumn, Prepared, certain_columns, presumed_columns, sensitivities
@@ -38,20 +37,27 @@ class JudgedClasses(ABC):
     columns: Mapping[str, OrderedValues]
     alike: Mapping[str, Ranks] = field(default_factory=dict, kw_only=True)
     """Wider classes by one known column each, in the same form, for what the classes are too small to show."""
-    items: Mapping[str, tuple[Ranks, OrderedValues]] = field(default_factory=dict, kw_only=True)
-    """Of columns whose values have items (``tasks.microdata.cell_items``), the record of each, and the items."""
+    items: Sequence[ItemValues] = field(default=(), kw_only=True)
 
     @property
     def tests(self) -> int:
         """Pairs of a class and a value in all columns, among which chance has its pick."""
         classes = sum(int(one.max(initial=0)) + 1 for one in (self.classes, *self.alike.values()))
-        judged = (*self.columns.values(), *(items for _, items in self.items.values()))
+        judged = (*self.columns.values(), *(one.values for one in self.items))
         return sum(len(column.ends) for column in judged) * classes
 
     @property
     @abstractmethod
     def found(self) -> Mapping[str, Disclosed]:
         """Values that the classes disclose, by column."""
+
+    def with_items(self, classes: Ranks, values: Mapping[str, Bools]) -> dict[str, Bools]:
+        """Records whose value or an item of it some classes disclose, by column; ``values`` says of which the value."""
+        found = dict(values)
+        for one in self.items:
+            disclosed = one.disclosed(classes, self.tests)
+            found |= {name: found[name] | disclosed for name in one.columns}
+        return found
 
     @property
     def disclosed(self) -> Bools:
@@ -91,43 +97,23 @@ class ValueCounts(JudgedClasses):
         values = {name: OrderedValues.of(column, rows, missing) for name, column in columns.items()}
         alike = {name: fold_columns([one], len(seen))[0] for name, one in alone.items()}
         few = {name: one for name, one in alike.items() if (one.max(initial=0) + 1) * _LEAST_RECORDS <= len(seen)}
-        items = {name: _items(column, rows) for name, column in columns.items() if column.items is not None}
+        records = np.arange(len(rows))
+        items = item_values(columns, dict.fromkeys(columns, rows), dict.fromkeys(columns, records))
         return cls(classes, values, alike=few, items=items)
 
     @cached_property
     def found(self) -> Mapping[str, DisclosedValues]:
         """Values that the classes disclose, by column."""
-        return {name: self._found(name) for name in self.columns}
-
-    def _found(self, name: str) -> DisclosedValues:
-        found = disclosed_values(self.classes, self.columns[name], self.tests)
-        found = replace(found, disclosed=self._disclosed(name, self.classes, found.disclosed))
-        wider = {
-            known: self._disclosed(name, one, disclosed_values(one, self.columns[name], self.tests).disclosed)
-            for known, one in self.alike.items()
-        }
-        by = tuple(name for name, disclosed in wider.items() if (disclosed & ~found.disclosed).any())
-        disclosed = any_of((found.disclosed, *wider.values()), len(found.disclosed))
-        return replace(found, disclosed=disclosed, by=by)
-
-    def _disclosed(self, name: str, classes: Ranks, values: Bools) -> Bools:
-        """Whether classes disclose each record's value, or an item of it."""
-        if name not in self.items:
-            return values
-        return values | disclosed_of_several(classes, *self.items[name], self.tests).disclosed
-
-
-def _items(column: CodedColumn, rows: NDArray[np.intp]) -> tuple[Ranks, OrderedValues]:
-    """The record and the number of each item of some records' values."""
-    pairs, weights = np.asarray(column.items), np.asarray(column.item_weights)
-    codes = column.codes[rows]
-    first = np.searchsorted(pairs[:, 0], codes)
-    many = np.searchsorted(pairs[:, 0], codes, side="right") - first
-    owners = np.repeat(np.arange(len(rows)), many)
-    within = np.arange(len(owners)) - np.repeat(np.cumsum(many) - many, many)
-    items = pairs[np.repeat(first, many) + within, 1]
-    ends = np.arange(1, len(weights) + 1)
-    return owners, OrderedValues(items, ends, weights >= LEAST_WEIGHT, None, MissingReading.OWN_GROUP)
+        values = {name: disclosed_values(self.classes, one, self.tests) for name, one in self.columns.items()}
+        narrow = self.with_items(self.classes, {name: one.disclosed for name, one in values.items()})
+        disclosed, by = dict(narrow), {name: list[str]() for name in values}
+        for known, classes in self.alike.items():
+            alone = {name: disclosed_values(classes, one, self.tests).disclosed for name, one in self.columns.items()}
+            for name, flags in self.with_items(classes, alone).items():
+                if (flags & ~narrow[name]).any():
+                    by[name].append(known)
+                disclosed[name] = disclosed[name] | flags
+        return {name: replace(one, disclosed=disclosed[name], by=tuple(by[name])) for name, one in values.items()}
 
 
 def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:

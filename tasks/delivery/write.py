@@ -65,6 +65,7 @@ from tasks.microdata.coded import (
     certain_columns,
     coded_rows,
     group_sensitivities,
+    is_in_series,
     knowable_columns,
     known_probabilities,
     sensitivities,
@@ -368,7 +369,8 @@ def columns_of_file(
                 update={"values": {spelled(name, value): weight for value, weight in given.values.items()}}
             )
         levels = pd.Index([recovered(text) for text in texts[used]])
-        columns[name] = weighed_column(codes, levels, given, request.attributes[name].delivered_type)
+        kind, in_series = request.attributes[name].delivered_type, is_in_series(request, name)
+        columns[name] = weighed_column(codes, levels, given, kind, in_series=in_series)
     return columns
 
 

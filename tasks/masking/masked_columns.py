@@ -15,7 +15,7 @@ from tasks.core.plural import plural
 from tasks.masking.facts import MaskingFact
 from tasks.masking.method import Effect, Floats
 from tasks.masking.registry import METHODS
-from tasks.microdata.coded import Prepared, code_column, sensitivities
+from tasks.microdata.coded import Prepared, code_column, is_in_series, sensitivities
 from tasks.microdata.persons import persons_of
 from tasks.request.model import Attribute, Masking, ReleaseRequest, ValueType
 
@@ -156,7 +156,12 @@ def with_masked(prepared: Prepared, request: ReleaseRequest, columns: MaskedColu
     """Coded data whose masked columns hold the masked values."""
     weights = sensitivities(request)
     replaced = {
-        name: code_column(columns.text(name), weights.get(name), request.attributes[name].type)
+        name: code_column(
+            columns.text(name),
+            weights.get(name),
+            request.attributes[name].type,
+            in_series=is_in_series(request, name),
+        )
         for name in columns.names
         if name in prepared.columns
     }

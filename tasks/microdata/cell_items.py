@@ -1,7 +1,8 @@
-"""Items of cells of text besides their value: those of a list, and the categories and chapters of codes."""
+"""Items of cells of text: those of a list, the categories and chapters of codes, and values of a series of columns."""
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -16,34 +17,49 @@ Item = tuple[str, int]
 """A text, and how many characters of it: 0 for all."""
 
 
-Items = tuple[NDArray[np.int64], NDArray[np.float64]] | tuple[None, None]
-"""Pairs of a value's number and an item's, and the weights of items; both None where there are no items."""
+@dataclass(frozen=True)
+class CellItems:
+    """Items of the values of a column of text."""
+
+    pairs: NDArray[np.int64]
+    """Number of a value and of an item of it, in order of the values; shape (n_pairs, 2)."""
+    weights: NDArray[np.float64]
+    """Sensitivity of each item; shape (n_items,)."""
+    keys: NDArray[np.uint64]
+    """A number of each item that is the same in all columns; shape (n_items,)."""
+
+    @property
+    def say_more(self) -> bool:
+        """Whether some value has another item than itself."""
+        return not np.array_equal(self.pairs[:, 0], self.pairs[:, 1])
 
 
-def cell_items(levels: pd.Index, weigh: Callable[[str], float]) -> Items:
-    """Items of the values of a column of text, and their weights.
+def cell_items(levels: pd.Index, weigh: Callable[[str], float], *, in_series: bool = False) -> CellItems | None:
+    """Items of the values of a column of text; None where the values say nothing besides themselves.
 
-    Pairs are of a value's number and an item's, in order of the values, shape (n_pairs, 2); weights have shape
-    (n_items,). Both are None where the values say nothing besides themselves. A column has lists if a tenth of its
-    values hold one separator, and it has fewer items than values; it has codes if nine tenths of its items are. A
-    chapter or category weighs as the heaviest of its codes.
+    A column has lists if a tenth of its values hold one separator, and it has fewer items than values; it has codes if
+    nine tenths of its items are. A chapter or category weighs as the heaviest of its codes. In a series of columns each
+    value is an item too.
     """
     texts = [str(level) for level in levels]
     separator = _separator(texts)
     parts = [sorted({part.strip() for part in text.split(separator)} - {""}) if separator else [text] for text in texts]
     each = {part for one in parts for part in one}
     coded = len(each) > 0 and sum(_CODE.fullmatch(part) is not None for part in each) >= _MOSTLY_CODES * len(each)
-    if not (separator or coded):
-        return None, None
+    if not (separator or coded or in_series):
+        return None
     weights, pairs = dict[Item, float](), dict[tuple[int, Item], None]()
     for code, own in enumerate(parts):
         for part in own:
-            for item in _of_part(part, listed=bool(separator), coded=coded):
+            for item in _of_part(part, whole=bool(separator) or in_series, coded=coded):
                 weights[item] = max(weights.get(item, 0.0), weigh(part))
                 pairs[code, item] = None
     numbers = {item: number for number, item in enumerate(weights)}
     found = [(code, numbers[item]) for code, item in pairs]
-    return np.array(found, dtype=np.int64).reshape(-1, 2), np.array(list(weights.values()))
+    names = np.array([f"{characters} {text}" for text, characters in weights], dtype=object)
+    return CellItems(
+        np.array(found, dtype=np.int64).reshape(-1, 2), np.array(list(weights.values())), pd.util.hash_array(names)
+    )
 
 
 def _separator(texts: list[str]) -> str:
@@ -56,8 +72,8 @@ def _separator(texts: list[str]) -> str:
     return ""
 
 
-def _of_part(part: str, *, listed: bool, coded: bool) -> Iterator[Item]:
-    if listed:
+def _of_part(part: str, *, whole: bool, coded: bool) -> Iterator[Item]:
+    if whole:
         yield part, 0
     if coded and _CODE.fullmatch(part):
         yield part[:1], 1

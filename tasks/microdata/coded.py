@@ -11,12 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
-from tasks.microdata.cell_items import Items, cell_items
+from tasks.microdata.cell_items import CellItems, cell_items
 from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 from tasks.microdata.persons import Persons
 from tasks.microdata.presence import Naming, Presence
 from tasks.microdata.tables import RowTables
 from tasks.microdata.tuples import Counts, Tuples
+from tasks.request.column_names import series_of
 from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueType
 
 UNKNOWN = 0.0
@@ -44,11 +45,8 @@ class CodedColumn:
     places: NDArray[np.float64] | None = None
     """Each value as a number or instant, NaN where it is none; None for text, unless it is nearly all numbers; shape
     (n_values − 1,)."""
-    items: NDArray[np.int64] | None = None
-    """Code of a value and number of an item of it (``tasks.microdata.cell_items``), in order of the codes; None where
-    no value has items; shape (n_pairs, 2)."""
-    item_weights: NDArray[np.float64] | None = None
-    """Sensitivity of each item; shape (n_items,)."""
+    items: CellItems | None = None
+    """Items of its values, None where they have none."""
 
     @property
     def missing(self) -> int:
@@ -295,6 +293,16 @@ def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:
     }
 
 
+def is_in_series(request: ReleaseRequest, name: str) -> bool:
+    """Whether a column is one of several sensitive ones of text whose names differ in a number alone."""
+    sensitive = (
+        other
+        for other, one in request.attributes.items()
+        if one.role is Role.SENSITIVE and one.delivered_type is ValueType.TEXT
+    )
+    return any(name in series for series in series_of(sensitive))
+
+
 def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ...]:
     """One sentence for each sensitive column with weights for values that no record has, as misspelt ones would be."""
     return tuple(
@@ -310,10 +318,14 @@ def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
 
 
 def code_column(
-    values: pd.Series, sensitivity: SensitivityWeights | None, kind: ValueType = ValueType.TEXT
+    values: pd.Series,
+    sensitivity: SensitivityWeights | None,
+    kind: ValueType = ValueType.TEXT,
+    *,
+    in_series: bool = False,
 ) -> CodedColumn:
     """Code one column of text by first appearance and weigh its values, by 0 without weights."""
-    return weighed_column(*pd.factorize(values), sensitivity, kind)
+    return weighed_column(*pd.factorize(values), sensitivity, kind, in_series=in_series)
 
 
 def numbered_column(request: ReleaseRequest, name: str, codes: NDArray[np.integer], levels: pd.Index) -> CodedColumn:
@@ -330,7 +342,7 @@ def numbered_column(request: ReleaseRequest, name: str, codes: NDArray[np.intege
     if demands is not None and any(one.ordered and one.attribute == name for one in demands.closeness):
         sequence = np.argsort(_checked_places(name, kind, codes, levels), kind="stable")
         codes, levels = np.append(np.argsort(sequence), -1)[codes], levels[sequence]
-    return weighed_column(codes, levels, sensitivities(request).get(name), kind)
+    return weighed_column(codes, levels, sensitivities(request).get(name), kind, in_series=is_in_series(request, name))
 
 
 def weighed_column(
@@ -338,11 +350,13 @@ def weighed_column(
     levels: pd.Index,
     sensitivity: SensitivityWeights | None,
     kind: ValueType = ValueType.TEXT,
+    *,
+    in_series: bool = False,
 ) -> CodedColumn:
     """A column whose values are numbered, −1 for a missing one, with their weights; with places unless it is text."""
     numbers = np.where(codes < 0, len(levels), codes)
     weights = np.zeros(len(levels) + 1)
-    items: Items = (None, None)
+    items = None
     if sensitivity is not None:
 
         def weigh(value: str) -> float:
@@ -350,7 +364,7 @@ def weighed_column(
 
         weights[:-1] = [weigh(str(level)) for level in levels]
         if kind is ValueType.TEXT:
-            items = cell_items(levels, weigh)
+            items = cell_items(levels, weigh, in_series=in_series)
     places = None
     if kind is not ValueType.TEXT:
         places = _places(kind, levels)
@@ -360,7 +374,7 @@ def weighed_column(
         share = np.isfinite(read).mean()
         if share >= _NEARLY_ALL and (share < 1 or len(levels) > _MOST_CODES):
             places = read
-    return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights, places, *items)
+    return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights, places, items)
 
 
 def _places(kind: ValueType, levels: pd.Index) -> NDArray[np.float64]:

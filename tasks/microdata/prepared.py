@@ -5,7 +5,7 @@ the workspace and removed with the run.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tasks.core.errors import DataError, PopulationError, raised_as, row_positio
 from tasks.core.files import file_sha256, save_arrays, saved_arrays
 from tasks.core.plural import plural
 from tasks.microdata.build import build_hierarchies
+from tasks.microdata.cell_items import CellItems
 from tasks.microdata.coded import (
     CodedColumn,
     Events,
@@ -412,11 +413,11 @@ def _arrays_of(
         **{f"{prefix}codes_{place}": column.codes for place, column in enumerate(columns)},
         **{f"{prefix}weights_{place}": column.weights for place, column in enumerate(columns)},
         **{f"{prefix}places_{at}": column.places for at, column in enumerate(columns) if column.places is not None},
-        **{f"{prefix}items_{at}": column.items for at, column in enumerate(columns) if column.items is not None},
         **{
-            f"{prefix}item_weights_{at}": column.item_weights
+            f"{prefix}item_{part}_{at}": array
             for at, column in enumerate(columns)
-            if column.item_weights is not None
+            if column.items is not None
+            for part, array in vars(column.items).items()
         },
         **{f"{prefix}withheld_{place}": codes for place, codes in enumerate(withheld.values())},
     }
@@ -430,7 +431,10 @@ def _columns_in(
         name: CodedColumn(
             arrays[f"{prefix}codes_{place}"],
             arrays[f"{prefix}weights_{place}"],
-            *(arrays.get(f"{prefix}{part}_{place}") for part in ("places", "items", "item_weights")),
+            arrays.get(f"{prefix}places_{place}"),
+            CellItems(*(arrays[f"{prefix}item_{part.name}_{place}"] for part in fields(CellItems)))
+            if f"{prefix}item_pairs_{place}" in arrays
+            else None,
         )
         for place, name in enumerate(about["columns"])
     }

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+_NUMBERED = re.compile(r"(.*?)[0-9]+(\D*)", re.DOTALL)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SPELT_OUT = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "Æ": "Ae", "ł": "l", "Ł": "L"})
 """Letters that are no letter with an accent."""
@@ -150,6 +151,19 @@ def names_numbers(column: str) -> bool:
     (True, True, False)
     """
     return not _OF_NUMBERS.isdisjoint(name_words(column))
+
+
+def series_of(columns: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Columns whose names differ in a number alone, such as those of several diagnoses, in their order.
+
+    >>> series_of(["dx1", "age", "dx2", "icd10_1", "icd9_1"])
+    (('dx1', 'dx2'),)
+    """
+    found = dict[tuple[str, str], list[str]]()
+    for column in columns:
+        if numbered := _NUMBERED.fullmatch(column):
+            found.setdefault((numbered[1], numbered[2]), []).append(column)
+    return tuple(tuple(one) for one in found.values() if len(one) > 1)
 
 
 def _is_known(word: str) -> bool:

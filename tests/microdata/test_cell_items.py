@@ -8,8 +8,8 @@ WEIGHTS = {"J00": 0.25, "F20": 1.0}
 
 
 def items(*levels: str) -> tuple[list[list[int]], list[float]]:
-    pairs, weights = cell_items(pd.Index(levels), lambda value: WEIGHTS.get(value, 0.5))
-    return ([], []) if pairs is None or weights is None else (pairs.tolist(), weights.tolist())
+    found = cell_items(pd.Index(levels), lambda value: WEIGHTS.get(value, 0.5))
+    return ([], []) if found is None else (found.pairs.tolist(), found.weights.tolist())
 
 
 def test_items_of_lists_are_numbered_as_they_come() -> None:

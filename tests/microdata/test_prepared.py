@@ -108,7 +108,7 @@ def test_items_of_lists_are_saved_with_the_weights_of_the_request(tmp_path: Path
     save(tiny_prepared(tiny_request(tmp_path, weighed, data=data)), tmp_path / "prepared.npz")
     column = load(tmp_path / "prepared.npz").columns["diagnosis"]
     assert column.items is not None
-    assert column.items.tolist() == [
+    assert column.items.pairs.tolist() == [
         [0, 0],
         [0, 1],
         [1, 0],
@@ -121,8 +121,7 @@ def test_items_of_lists_are_saved_with_the_weights_of_the_request(tmp_path: Path
         [4, 0],
         [5, 1],
     ]
-    assert column.item_weights is not None
-    assert column.item_weights.tolist() == [1.0, 1.0, 0.25]
+    assert column.items.weights.tolist() == [1.0, 1.0, 0.25]
 
 
 def test_it_holds_no_record_id_and_nothing_but_the_quasi_identifiers(tmp_path: Path) -> None:

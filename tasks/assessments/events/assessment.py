@@ -21,6 +21,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.class_values import Disclosed, Floats, OrderedValues, Ranks
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import groups
+from tasks.candidate.item_values import item_values
 from tasks.candidate.several_values import disclosed_of_several
 from tasks.candidate.value_counts import JudgedClasses
 from tasks.core.errors import ParameterError, StageFailed
@@ -71,6 +72,7 @@ class EventValues(JudgedClasses):
             own_rows[name] = rows if tables is None else rows[tables.of_row[rows] == request.number_of(name)]
         known, missing = request.policy.events.known, request.policy.missing.sensitive
         own = {name for name in names if request.policy.events.withholds and request.table_of(name) is None}
+        owners = {name: persons[of_name] for name, of_name in own_rows.items()}
         return cls(
             classes,
             {
@@ -78,10 +80,11 @@ class EventValues(JudgedClasses):
                 for name, of_name in own_rows.items()
             },
             persons[rows],
-            {name: persons[of_name] for name, of_name in own_rows.items()},
+            owners,
             event_numbers([*(columns[name].codes[knowable] for name in names), *of_table]) if names else None,
             persons[knowable],
             1 if known == "all" else known,
+            items=item_values({name: columns[name] for name in own_rows}, own_rows, owners),
         )
 
     @cached_property
@@ -95,7 +98,9 @@ class EventValues(JudgedClasses):
     def found(self) -> dict[str, Disclosed]:
         """Disclosure by classes, by attribute."""
         columns, tests = self.columns.items(), self.tests
-        return {name: disclosed_of_several(self.classes, self.owners[name], one, tests) for name, one in columns}
+        values = {name: disclosed_of_several(self.classes, self.owners[name], one, tests) for name, one in columns}
+        disclosed = self.with_items(self.classes, {name: one.disclosed for name, one in values.items()})
+        return {name: replace(one, disclosed=disclosed[name]) for name, one in values.items()}
 
 
 def judged_events(request: ReleaseRequest) -> tuple[str, ...]:
