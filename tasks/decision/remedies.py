@@ -162,8 +162,9 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
             "“known_probability: 0” if nobody outside can know it."
         )
     if Measure.ATTRIBUTE_DISCLOSED in ids and (secrets := causes["a class shares values"]):
+        depend = "depend" if len(secrets) > 1 else "depends"
         yield (
-            f"Where the study asks how {', '.join(secrets)} depends on columns that others know, groups disclose it by "
+            f"Where the study asks how {', '.join(secrets)} {depend} on columns that others know, groups disclose it by "
             "the nature of the study: only the policy's owner can allow that (its gate attribute.disclosed_share)."
         )
 

@@ -117,7 +117,7 @@ def of_rows(suggestion: Suggestion) -> Suggestion:
     """The suggestion where rows of a person differ: the column is no quasi-identifier, and its dates can be shifted."""
     reasons, role = suggestion.reasons, suggestion.role
     if role is Role.QUASI:
-        role, reasons = Role.DIRECT, (*reasons, _VARIES)
-    if role is Role.DIRECT and suggestion.profile.type is ValueType.DATE:
+        role, reasons = Role.WITHHELD, (*reasons, _VARIES)
+    if role in (Role.DIRECT, Role.WITHHELD) and suggestion.profile.type is ValueType.DATE:
         reasons = (*reasons, _SHIFT)
     return replace(suggestion, role=role, reasons=reasons, of_row=True)

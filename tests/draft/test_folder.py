@@ -70,9 +70,9 @@ def test_a_folder_is_one_request_of_people_and_tables(tmp_path: Path) -> None:
         "sex": Role.QUASI,
         "age": Role.QUASI,
         "visits.visit_id": Role.PSEUDONYM,
-        "visits.admitted": Role.DIRECT,
+        "visits.admitted": Role.WITHHELD,
         "visits.diagnosis": Role.SENSITIVE,
-        "visits.ward": Role.DIRECT,
+        "visits.ward": Role.WITHHELD,
         "labs.result": Role.SENSITIVE,
     }
     assert "  labs: # each row belongs to a row of visits with the same patient_id\n" in draft.text
