@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tasks.adversary.derived_profile import DerivedProfile
 from tasks.candidate.coalition import Coalition, coalitions_of, own_cells
-from tasks.candidate.groups import Groups, recipient_profile, released_groups, released_tuples
+from tasks.candidate.groups import Groups, probability_present, recipient_profile, released_groups, released_tuples
 from tasks.core.fact import Fact
 from tasks.dates.released_dates import NO_DATES, ReleasedDates, released_dates
 from tasks.generalization.game.count_index import CountIndex, Generalization
@@ -235,7 +235,7 @@ class Candidate:
         return cells.mask(self.withheld_rows)
 
     def presence(self, people: NDArray[np.int64], coalition: Coalition | None = None) -> Floats:
-        """Share in the file of the people whom the class of each released record could be, by tuple.
+        """Probability that whom the class of each released record could be is in the file.
 
         The class is that of the copy alone, or as a coalition sees it.
         """
@@ -245,8 +245,7 @@ class Candidate:
             sizes[self.released] = class_sizes(numbers, self.records)
         else:
             sizes = coalition.classes
-        shares: Floats = np.minimum(sizes / np.maximum(people, 1), 1.0)
-        return shares[self.prepared.tuple_of_record[self.rows]]
+        return probability_present(self.request, sizes, people)[self.prepared.tuple_of_record[self.rows]]
 
     def seen_by(self, coalition: Coalition) -> "Candidate":
         """The copy with the groups that are left to a coalition."""

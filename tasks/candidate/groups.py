@@ -22,9 +22,19 @@ from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.generalization.game.transparency import cell_numbers
 from tasks.generalization.suppression import suppressed
 from tasks.microdata.tuples import Counts
-from tasks.request.model import Recipient
+from tasks.request.model import Recipient, ReleaseRequest
 
 Floats = NDArray[np.float64]
+
+
+def probability_present(request: ReleaseRequest, records: Counts, people: Counts) -> Floats:
+    """Probability that one of the people whom each class could be is in the file: 1 where others can know who is.
+
+    ``records`` are those of each class and ``people`` whom they could be, shape (n_classes,) as the result.
+    """
+    if request.policy.presence == "known":
+        return np.ones(len(records))
+    return np.asarray(np.minimum(records / np.maximum(people, 1), 1.0))
 
 
 @dataclass(frozen=True)

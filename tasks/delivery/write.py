@@ -27,7 +27,7 @@ from tasks.assessments.sequential.assessment import beliefs
 from tasks.assessments.singling_out.assessment import KnownTable, sampling_fraction
 from tasks.candidate.assessment import save_figure
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.groups import groups
+from tasks.candidate.groups import groups, probability_present
 from tasks.candidate.value_counts import ValueCounts, judged_columns, known_alone
 from tasks.core.errors import StageFailed
 from tasks.core.files import Artifact, Written, WrittenTable, artifact, written
@@ -416,7 +416,7 @@ def figures_of_file(
         disclosed=int(classes.disclosed.sum()),
         events=events_again(path, candidate, classes.classes, file_rows, rows),
         dates=dates_again(path, candidate, classes.classes, file_rows, rows),
-        expected=expected_again(path, candidate, real, np.minimum(sizes / np.maximum(effective, 1), 1.0)[of_row])
+        expected=expected_again(path, candidate, real, probability_present(request, sizes, effective)[of_row])
         if judged is None or judged.combined.expected is None
         else judged.combined.expected,
     )

@@ -47,7 +47,7 @@ HINTS: Mapping[Theme, frozenset[str]] = {
     Theme.AGE: word_set("age ages alter lebensalter âge edad leeftijd età idade ålder alder"),
     Theme.ZIP: POSTCODE_WORDS,
     Theme.PLACE: word_set(
-        "city town village county municipality district region place location residence fips tract hospital "
+        "city town village county municipality district region place location residence fips tract canton kanton parish precinct borough lsoa msoa hospital "
         "clinic facility site ward provider residency resides urban rural metro metropolitan "
         "ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
         "ville commune département departement région hôpital hopital ciudad municipio provincia "
@@ -91,13 +91,14 @@ _OF_CARE = word_set("hospital clinic facility site ward provider krankenhaus kli
 _OF_PEOPLE = word_set(
     "surname forename firstname lastname fullname initials street addr address straße strasse anschrift adresse adres "
     "nachname vorname birth birthday birthdate born dob yob geburtsdatum geburtstag geburtsjahr naissance nacimiento "
-    "geboortedatum nascita nascimento födelsedatum fødselsdato wedding partner kid kids team manager firm"
+    "geboortedatum nascita nascimento födelsedatum fødselsdato wedding partner kid kids team manager firm tongue club "
+    "latitude longitude lat lon geocode geohash"
 )
-"""Further words of what is known of people: names, addresses, births, families and work."""
+"""Further words of what is known of people: names, addresses, coordinates, births, families and work."""
 _OF_OTHER_THINGS = word_set("birth family work job school language origin native children partner team")
 """Words that tell of a person unless another word follows that says of what: “family history”, “job score”."""
 _OF_GROUPS = word_set(
-    "group groups code class category type name status size number date day month year place country of at in"
+    "group groups code class category type name status size number date day month year place country title of at in"
 )
 """Words that may follow them all the same."""
 _OF_NUMBERS = NUMBER_WORDS | word_set(
@@ -144,6 +145,15 @@ def usually_known(column: str, description: str = "") -> str:
     return told if _is_known(told) else ""
 
 
+def is_of_residence(word: str) -> bool:
+    """Whether a word that ``usually_known`` found is of a place where people live.
+
+    >>> is_of_residence("town"), is_of_residence("wohngemeinde"), is_of_residence("age")
+    (True, True, False)
+    """
+    return word in _OF_RESIDENCE or word.startswith("wohn")
+
+
 def names_numbers(column: str) -> bool:
     """Whether a column is named as numbers of people or things are, such as households.
 
@@ -178,3 +188,4 @@ _USUALLY_KNOWN = _plain(
     HINTS[Theme.AGE] | HINTS[Theme.ZIP] | HINTS[Theme.PLACE] | HINTS[Theme.PERSON] | _OF_PEOPLE
 ) - _plain(_OF_CARE)
 _OF_A_SUBJECT = _plain(word for hints in HINTS.values() for word in hints)
+_OF_RESIDENCE = _plain(HINTS[Theme.ZIP] | HINTS[Theme.PLACE]) - _plain(_OF_CARE)

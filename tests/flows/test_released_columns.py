@@ -88,6 +88,11 @@ CASES: dict[str, tuple[Cells, dict[str, dict[str, Any]], str]] = {
         {"education": {"role": "insensitive"}},
         "education has “education” in its name or description, which others usually know",
     ),
+    "is a town of which the population says nothing": (
+        lambda _n, _row, draw: {"town": f"town {draw.integers(4)}"},
+        {"town": {"role": "insensitive", "known_probability": None}},
+        "town has “town” in its name or description, of which the population has no column",
+    ),
     "nearly unique text": (
         lambda n, _row, _draw: {"mark": f"mark {chr(97 + n % 26)}{chr(97 + n // 26)}"},
         {"mark": {"role": "insensitive"}},
@@ -100,6 +105,7 @@ QUICK = {
     "year of death tells a death that is withheld",
     "follows from two quasi-identifiers",
     "is stated to be unknown though it is named education",
+    "is a town of which the population says nothing",
     "nearly unique text",
 }
 """One that a column undoes, one that follows and one of values that are nearly unique; what is found of each column is

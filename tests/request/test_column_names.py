@@ -23,6 +23,10 @@ from tasks.request.column_names import name_words, usually_known
         ("state", "state"),
         ("languageCode", "language"),
         ("marital-status", "marital"),
+        ("job_title", "job"),
+        ("mother_tongue", "tongue"),
+        ("lat1", "lat"),
+        ("kanton", "kanton"),
     ],
 )
 def test_others_usually_know_columns_of_these_names(name: str, word: str) -> None:

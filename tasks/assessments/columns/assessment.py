@@ -17,7 +17,7 @@ from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import CodedColumn, Events, Prepared
 from tasks.microdata.persons import distinct_values
 from tasks.microdata.withheld import DATE_PARTS, with_date_parts
-from tasks.request.column_names import names_numbers, usually_known
+from tasks.request.column_names import is_of_residence, names_numbers, usually_known
 from tasks.request.model import NUMERIC, Measure, ReleaseRequest, Role, ValueType
 
 Rows = NDArray[np.intp]
@@ -159,11 +159,18 @@ def _knowable(request: ReleaseRequest, finding: ColumnFinding) -> bool:
 
 
 def _named(request: ReleaseRequest, name: str) -> Iterator[ColumnFinding]:
-    """A finding on a column that the request states to be unknown, where its name says what others usually know."""
+    """A finding on a column whose name says what others usually know, where gates do not count on that.
+
+    Either the request states that it is unknown, or it is a place of residence that the population does not have, which
+    narrows nobody there: only where others can know who is in the file do gates count in the file alone.
+    """
     attribute = request.attributes[name]
     word = usually_known(name, attribute.description or "")
+    uncounted = is_of_residence(word) and request.policy.presence != "known"
     if word and attribute.known_probability == 0:
-        yield ColumnFinding(sign=Sign.NAMED, columns=(name,), word=word)
+        yield ColumnFinding(sign=Sign.NAMED, columns=(name,), word=word, counted=not uncounted)
+    elif uncounted:
+        yield ColumnFinding(sign=Sign.PLACE, columns=(name,), word=word)
 
 
 def _links(request: ReleaseRequest, name: str, codes: Codes) -> Iterator[ColumnFinding]:

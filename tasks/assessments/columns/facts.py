@@ -31,6 +31,8 @@ class Sign(StrEnum):
     """Its pseudonyms or values link a few records each, of people whom no risk takes together."""
     NAMED = "named"
     """It is named or described as others usually know, though the request states that nobody outside can know it."""
+    PLACE = "place"
+    """It is named or described as a place of residence, whose people the population does not count."""
 
 
 _DEPENDENT = frozenset({Sign.TELLS, Sign.ADDS, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
@@ -46,6 +48,9 @@ class ColumnFinding(Fact):
     table: str = Field(default="", description="Table of people that has the column.")
     word: str = Field(
         default="", description="Word of its name or description that tells a subject that others usually know."
+    )
+    counted: bool = Field(
+        default=False, description="Whether gates would count a column of such a name without known_probability."
     )
     share: float = Field(default=1.0, description="Share of information or records, to hundredths.")
     knowable: bool = Field(
@@ -90,6 +95,11 @@ class ColumnFinding(Fact):
                 said = (
                     f"has “{self.word}” in its name or description, which others usually know, though the request "
                     "states that nobody outside does (known_probability: 0)"
+                )
+            case Sign.PLACE:
+                said = (
+                    f"has “{self.word}” in its name or description, of which the population has no column: gates count "
+                    "the people of all places"
                 )
             case Sign.LINKS:
                 said = f"links records, whose risks are measured one by one: {share} as many values as records"
@@ -136,8 +146,10 @@ class ColumnFact(Fact):
             unknown = f"state “known_probability: 0” under {' and '.join(known)} if nobody outside can know it"
             return (unknown if self.excused else f"{unknown}, and {excuse}",)
         signs = {one.sign for one in self.findings}
-        if signs == {Sign.NAMED}:
-            return f"make {name} a quasi-identifier", "leave its known_probability out, so that gates count it", excuse
+        if signs <= {Sign.NAMED, Sign.PLACE}:
+            counted = any(one.counted for one in self.findings)
+            left_out = ["leave its known_probability out, so that gates count it"] * counted
+            return f"make {name} a quasi-identifier", *left_out, excuse
         if signs <= {Sign.UNIQUE, Sign.FAR} and self.numeric and not self.masked:
             return f"mask {name} (masking: attributes: [{name}], method: individual-ranking, k: 5)", excuse
         return (excuse,)

@@ -25,7 +25,7 @@ from tasks.assessments.sequential.assessment import gate_figures as sequential_f
 from tasks.assessments.sequential.assessment import judged_belief
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import worst
-from tasks.candidate.groups import densest, groups
+from tasks.candidate.groups import densest, groups, probability_present
 from tasks.generalization.game.transparency import cell_numbers
 from tasks.microdata.coded import coded_rows, value_weights
 from tasks.request.model import Measure
@@ -153,7 +153,7 @@ def _figures(
     figures = {
         **risk_figures(seen, informed),
         **sequential_figures((planned,), candidate.recipient.stakes.loss),
-        **_combined(candidate, left, np.minimum(records / people, 1.0)[kind]),
+        **_combined(candidate, left, probability_present(candidate.request, records, people)[kind]),
     }
     if np.array_equal(made.people[candidate.released], made.effective[candidate.released]):
         return figures

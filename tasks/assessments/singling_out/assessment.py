@@ -115,10 +115,10 @@ def sampling_fraction(request: ReleaseRequest, released: int, collected: int, pe
     """Released records as a share of the people they are a sample of.
 
     From the policy, or the size of the population that the request states, else the population table. Where the file is
-    the population, whoever is unique in the copy is assumed to be unique.
+    the population, or others can know who is in it, whoever is unique in the copy is assumed to be unique.
     """
-    stated, basis = request.policy.singling_out.sampling_fraction, request.population.basis
-    if basis is PopulationBasis.FILE:
+    stated = request.policy.singling_out.sampling_fraction
+    if request.population.basis is PopulationBasis.FILE or request.policy.presence == "known":
         return 1.0
     people = request.population.people(collected) or people
     return min(1.0, released / people) if stated is None else stated * (released / collected)

@@ -59,6 +59,15 @@ def test_a_column_nobody_looked_at_by_hand(tmp_path: Path) -> None:
     assert expected_disclosure(stated)[0] == pytest.approx(1 / 8)
 
 
+def test_where_others_can_know_who_is_in_the_file_its_records_count_by_hand(tmp_path: Path) -> None:
+    """Of 370** 88 F, three records of eight people, one is of ward A: 0.9/3 + 0.1/1; two are of B."""
+    known = changed("policy", "presence", to="known")
+    one = with_ward(known, folder=tmp_path, wards="ABABAA")
+    found = expected_disclosure(one)
+    assert found[0] == pytest.approx(0.9 / 3 + 0.1 / 1)
+    assert found[1] == found[3] == pytest.approx(0.9 / 3 + 0.1 / 2)
+
+
 def test_a_sensitive_column_that_is_known_is_not_learned(tmp_path: Path) -> None:
     unstated = changed("attributes", "diagnosis", "known_probability", to=None)
     found = expected_disclosure(candidate(tiny_request(tmp_path, SAFE_HARBOR, unstated)))

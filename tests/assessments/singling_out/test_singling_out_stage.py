@@ -105,6 +105,15 @@ def test_the_policy_may_state_the_sampling_fraction(tmp_path: Path) -> None:
     assert everybody.population_share == pytest.approx(everybody.worst.uniques / 6)
 
 
+@pytest.mark.parametrize("given", [{}, {"sampling_fraction": 0.05}])
+def test_where_others_can_know_who_is_in_the_file_it_is_everybody(tmp_path: Path, given: dict[str, object]) -> None:
+    """However large the population: both records that are alone by age and diagnosis are found."""
+    known = changed("policy", "presence", to="known")
+    found = assessed(tmp_path, known, terms(**given))
+    assert found.fact.sampling_fraction == 1.0
+    assert found.measures[Measure.SINGLED_OUT_POPULATION] == pytest.approx(2 / 6)
+
+
 def test_suppressed_records_are_no_part_of_the_sample(tmp_path: Path) -> None:
     """Classes of two are left: records 1, 2 and 4, and 5 and 6."""
     small = changed("policy", "generalization", "minimum_class_size", to=2)
