@@ -159,6 +159,7 @@ def test_no_two_texts_are_marked_alike_and_each_is_recovered(cells: list[str | N
         (),
         (changed("policy", "generalization", "minimum_class_size", to=3),),
         (changed("attributes", "zip", "sensitivity", to={"values": {"37010": 0.3}, "default": 0.7}),),
+        (changed("policy", "presence", to="known"),),
     ],
 )
 def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -> None:
