@@ -29,7 +29,7 @@ TEXT_RULES: tuple[Rule[Any], ...] = (
         lambda one: bool(one.texts) and one.policy.review.required == 0,
         "policy.review.required",
         got="0",
-        fix="require at least one reviewer (review: {required: 1, reviewers: […]}), or withhold the text (role: withheld)",
+        fix="name reviewers (review: {required: 1, reviewers: […]}), or withhold the text (role: withheld)",
     ),
     Rule(
         "decoys have no text that would pass for real text",

@@ -105,8 +105,15 @@ def test_both_recipients_get_visits_in_which_two_known_ones_find_nobody(
         assert fact.known is not None
         assert fact.known.fewest >= 16
     for record in outcome.records:
-        vote = {"by": "r.adeyemi", "reason": "I have read 200 of the notes", "recipient": record.recipient.id}
-        cast_vote(ReleaseAction(outcome.release_id, Workspace(root), **vote, clock=lambda: NOW), "approve")
+        action = ReleaseAction(
+            outcome.release_id,
+            Workspace(root),
+            by="r.adeyemi",
+            reason="I have read 200 of the notes",
+            recipient=record.recipient.id,
+            clock=lambda: NOW,
+        )
+        cast_vote(action, "approve")
     folders = sorted((outcome.bundle / "delivery").iterdir())
     copies = [
         {path.stem: pd.read_csv(path, dtype=str) for path in (folder / "data.csv", *folder.glob("tables/*.csv"))}

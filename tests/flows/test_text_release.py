@@ -63,8 +63,15 @@ def reviewed(world: World, outcome: Outcome) -> None:
     """Approve each copy, which awaits review."""
     for record in outcome.records:
         assert record.decision is Verdict.AWAITING_REVIEW, record.reasons
-        vote = {"by": "R. Reader", "reason": "I have read them", "recipient": record.recipient.id}
-        cast_vote(ReleaseAction(outcome.release_id, world.workspace, **vote, clock=lambda: NOW), "approve")
+        action = ReleaseAction(
+            outcome.release_id,
+            world.workspace,
+            by="R. Reader",
+            reason="I have read them",
+            recipient=record.recipient.id,
+            clock=lambda: NOW,
+        )
+        cast_vote(action, "approve")
 
 
 def delivered(outcome: Outcome, name: str = "university") -> pd.DataFrame:
@@ -189,7 +196,10 @@ def test_notes_of_rows_leave_with_their_rows(engine: Any, tmp_path: Path) -> Non
     write_table(world.data, rows, tuple(rows[0]))
     gates = [*GATES, {"measure": "columns.unplaced", "at_most": 9, "because": "a test of text"}]
     ask_for_visits(
-        world, attributes={"note": {**TEXT, "of": "row"}}, policy={"gates": gates, "review": REVIEW}, delivery_format="parquet"
+        world,
+        attributes={"note": {**TEXT, "of": "row"}},
+        policy={"gates": gates, "review": REVIEW},
+        delivery_format="parquet",
     )
     outcome = world.run(engine)
     reviewed(world, outcome)
@@ -213,7 +223,8 @@ def test_a_release_with_text_is_assessed_again(made: tuple[World, Outcome]) -> N
 def test_a_text_of_people_is_the_same_in_all_their_rows(engine: Any, tmp_path: Path) -> None:
     world = make_visits(tmp_path / "visits")
     gates = [*GATES, {"measure": "columns.unplaced", "at_most": 9, "because": "a test of text"}]
-    ask_for_visits(world, attributes={"note": {**TEXT, "of": "person"}}, policy={"gates": gates, "review": REVIEW})
+    policy = {"gates": gates, "review": REVIEW}
+    ask_for_visits(world, attributes={"note": {**TEXT, "of": "person"}}, policy=policy)
     rows = [dict(row) | {"note": f"it is of the {number % 5}"} for number, row in enumerate(visit_rows())]
     write_table(world.data, rows, tuple(rows[0]))
     (record,) = world.run(engine).records
