@@ -25,6 +25,10 @@ _OF_PEOPLE = frozenset(PatternName) - {
 }
 """Patterns that name people."""
 _MOSTLY, _FOUR_WORDS = 0.9, r"[^\s]\s+[^\s]+\s+[^\s]+\s+[^\s]"
+_MOST_COMBINATIONS = 20
+"""Combinations of lasting quasi-identifiers that a person has on average at most, as ages grow in yearly rows."""
+_LASTING = (Theme.AGE, Theme.PERSON, Theme.ZIP)
+"""Subjects that visits do not change; days and places of visits do."""
 _SHIFT = "or insensitive with “date: {shift: person, days: 30}” and a gate on dates.*"
 
 
@@ -33,13 +37,21 @@ def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, Encod
 
     Quasi-identifiers and keys of records are not asked, nor decimal numbers, private matters, or columns with missing
     cells. Where most records have the same quasi-identifiers, or none repeats, it is an identifier of people whose
-    values are repeated as theirs are.
+    values are repeated as theirs are. A person mostly has one combination of quasi-identifiers, so that a column with
+    far fewer values than there are combinations names none.
     """
+    lasting = [
+        columns[one.profile.name].codes for one in suggestions if one.role is Role.QUASI and one.theme in _LASTING
+    ]
+    combinations = len(fold(np.column_stack(lasting))[1]) if lasting else 0
     return _agreeing(suggestions, columns) or next(
         (
             one.profile.name
             for one in sorted(suggestions, key=lambda one: -one.profile.distinct)
-            if not one.profile.missing and _identifies(one, columns) and repeats(one, columns)
+            if not one.profile.missing
+            and one.profile.distinct * _MOST_COMBINATIONS >= combinations
+            and _identifies(one, columns)
+            and repeats(one, columns)
         ),
         None,
     )

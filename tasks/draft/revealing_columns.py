@@ -11,7 +11,7 @@ from tasks.assessments.columns.places import ColumnTable, places
 from tasks.draft.roles import MANY_VALUES, Suggestion
 from tasks.draft.stated import STATED
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.presence import Factorized, namings, presences
+from tasks.microdata.presence import Factorized, free_texts, namings, presences
 from tasks.microdata.withheld import NEARLY_UNIQUE, with_date_parts, without_gaps
 from tasks.request.model import Role, ValueType
 from tasks.validation.values import EncodedColumn
@@ -33,6 +33,7 @@ def with_places(
         name: (codes, dict(zip(values, range(len(values)), strict=True)))
         for name, (codes, values) in _written(by_role[Role.QUASI], columns).items()
     }
+    written = _written(released, columns)
     domains = {} if population is None else {str(name): pd.Index(population[name].unique()) for name in population}
     table = ColumnTable(
         {name: without_gaps(columns[name].codes) for name in names},
@@ -44,12 +45,13 @@ def with_places(
             if name not in columns or len(columns[name].values) < NEARLY_UNIQUE * len(codes)
         },
         tuple(presences({name: pd.Index(columns[name].values) for name in names}, {"population": domains})),
-        tuple(namings(_written(released, columns), quasi)),
+        tuple(namings(written, quasi)),
         {
             name: numbers
             for each in (*released.values(), *by_role[Role.QUASI].values())
             for name, numbers in _numbers(each, columns[each.profile.name]).items()
         },
+        tuple(free_texts(written)),
     )
     found = places(table)
     return tuple(

@@ -193,6 +193,8 @@ MAYBE_QUANTITY = "if it is a quantity, role: sensitive, masked"
 
 _MOSTLY = 0.95
 _FEW = 0.1
+_LEAST_PEOPLE = 20
+"""Values from which a column that is named for people numbers them; fewer may be a status."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,11 @@ _ENDS_OF_NUMBERS = ("id", "no", "nr", "num", "nbr", "key", "code")
 """Ends of names of numbers of people or things that are written as one word, such as “pidnum”."""
 
 _PEOPLE = word_set("person patient subject participant member client customer employee case pat subj")
+
+_PEOPLE_ALONE = word_set("person patient subject participant member client pid")
+"""Words that alone name the numbers of people."""
+_KEYED = word_set("visit encounter admission")
+"""Words of events whose numbers are named so as well as their days."""
 
 _KNOWN = frozenset({Theme.AGE, Theme.ZIP, Theme.PLACE, Theme.DATE, Theme.PERSON})
 """Subjects that neighbours, colleagues, registers and news know."""
@@ -303,6 +310,10 @@ def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
 def _by_name(column: ColumnProfile) -> tuple[Theme, str] | None:
     words = set(column.words)
     generic = words & GENERIC_NAMES
+    if words & _KEYED and column.can_name_records:
+        return None
+    if column.words and column.words[-1] in _PEOPLE_ALONE and _numbers_people(column):
+        return Theme.IDENTITY, _in_name(column, _PEOPLE_ALONE)
     themes = [theme for theme, hints in HINTS.items() if words & hints]
     if generic and (not themes or column.is_key):
         # A number or code that many records share is that of a site or a group, unless it is named for people.
@@ -342,6 +353,12 @@ def _tells_an_event(column: ColumnProfile) -> bool:
     """Whether numbers in a column that is named for an event are no dates of it: codes, or times until it."""
     numbers = column.type in NUMERIC and column.year_share < _MOSTLY
     return numbers and not _OF_CALENDAR.intersection(column.words)
+
+
+def _numbers_people(column: ColumnProfile) -> bool:
+    """Whether values could be numbers of people with several rows: many, and not told to be something else."""
+    plain = column.type in (ValueType.TEXT, ValueType.INTEGER) and not column.patterns
+    return plain and not column.is_key and column.distinct >= _LEAST_PEOPLE
 
 
 def _in_name(column: ColumnProfile, hints: Set[str]) -> str:

@@ -131,6 +131,8 @@ class Prepared:
     """Released columns, quasi-identifiers left out, that the population table or the register has too."""
     named: tuple[Naming, ...] = ()
     """Released columns of text in which quasi-identifiers of the same record are named."""
+    free_texts: tuple[str, ...] = ()
+    """Released columns of text, those of rows included, with sentences of one record each."""
     events: Events | None = None
     """The rows of the file where a person has several; None where each row is a record."""
     left_out: int = 0

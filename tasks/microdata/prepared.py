@@ -42,7 +42,7 @@ from tasks.microdata.parts import (
     read_piece,
 )
 from tasks.microdata.persons import Persons, persons_of, records_of
-from tasks.microdata.presence import Domains, Naming, Presence, Table, namings, presences
+from tasks.microdata.presence import Domains, Naming, Presence, Table, free_texts, namings, presences
 from tasks.microdata.read import read_data, read_domains, read_microdata, read_population
 from tasks.microdata.tables import RowTables, own_rows, row_tables
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
@@ -118,7 +118,12 @@ class People:
         quasi = self._quasi_identifiers(prepared.data, prepared.tuple_of_record[persons.of_row])
         events = replace(events, named=tuple(namings(texts, quasi)))
         distinct = {name: len(values) for name, (_, values) in found.items()}
-        return replace(prepared, events=events, distinct_values={**prepared.distinct_values, **distinct})
+        return replace(
+            prepared,
+            events=events,
+            distinct_values={**prepared.distinct_values, **distinct},
+            free_texts=(*prepared.free_texts, *free_texts(texts)),
+        )
 
     def with_parts(
         self, parts: Sequence[FilePart], tuples: Tuples, direct: Mapping[str, Factorized], request: ReleaseRequest
@@ -146,6 +151,7 @@ class People:
             withheld=dict(withheld_columns(request, direct)),
             listed=tuple(presences(kept, self.domains)),
             named=tuple(namings(texts, self._quasi_identifiers(tuples, of_record))),
+            free_texts=tuple(free_texts(texts)),
             left_out=max(self._listed - population.total, 0),
         )
 
@@ -377,6 +383,7 @@ def save(prepared: Prepared, path: Path) -> None:
         "columns": list(prepared.columns),
         "register": register and register.sha256,
         "numerals": prepared.numerals,
+        "free_texts": prepared.free_texts,
         "left_out": prepared.left_out,
         "withheld": list(prepared.withheld),
         "listed": [asdict(one) for one in prepared.listed],
@@ -477,6 +484,7 @@ def load(path: Path) -> Prepared:
             withheld=withheld,
             listed=listed,
             named=tuple(Naming(**one) for one in about["named"]),
+            free_texts=tuple(about["free_texts"]),
             events=events,
             left_out=about["left_out"],
         )

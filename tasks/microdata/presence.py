@@ -1,12 +1,12 @@
 """Columns of the file that the population table or the register has too, by their name or by their values.
 
-And columns of text that name the values of other columns.
+And columns of text that name the values of other columns, or have sentences of one record each.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Literal
 
 import numpy as np
@@ -26,6 +26,8 @@ _LEAST_LETTERS = 4
 _MOST_TEXTS = 50_000
 _NAMED, _EXPECTED = 0.95, 0.8
 """Share of the records that name a value from which it is theirs; share of all from which a value is expected."""
+_SENTENCE_WORDS, _LEAST_SENTENCES = 4, 3
+"""Words from which a value is a sentence, and sentences of one record each from which a column is free text."""
 _WORD = re.compile(r"\w+")
 
 Factorized = tuple[NDArray[np.integer], pd.Index]
@@ -106,6 +108,15 @@ def namings(
         for name, (codes, _) in texts.items():
             if sought and names_own(codes, own, _named(written[name], sought), max(values.values()) + 1):
                 yield Naming(name, other)
+
+
+def free_texts(texts: Mapping[str, Factorized]) -> Iterator[str]:
+    """Columns of text in which a few records have sentences that no other record has, among whatever else is there."""
+    for name, (codes, values) in texts.items():
+        alone = values[np.bincount(codes[codes >= 0], minlength=len(values)) == 1]
+        sentences = (text for text in alone if len(str(text).split()) >= _SENTENCE_WORDS)
+        if len(list(islice(sentences, _LEAST_SENTENCES))) == _LEAST_SENTENCES:
+            yield name
 
 
 def names_own(codes: NDArray[np.integer], own: NDArray[np.integer], named: NDArray[np.int64], n_values: int) -> bool:

@@ -25,6 +25,13 @@ TEXT_RULES: tuple[Rule[Any], ...] = (
         fix="state in the policy how much may be missed and may remain, or withhold the text (role: withheld)",
     ),
     Rule(
+        "text is released only after reviewers have judged it",
+        lambda one: bool(one.texts) and one.policy.review.required == 0,
+        "policy.review.required",
+        got="0",
+        fix="name reviewers (review: {required: 1, reviewers: […]}), or withhold the text (role: withheld)",
+    ),
+    Rule(
         "decoys have no text that would pass for real text",
         lambda one: decoys_asked(one) if one.texts else None,
         got=lambda one: f"decoys beside the column {one.texts[0]}",

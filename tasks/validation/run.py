@@ -25,7 +25,7 @@ from tasks.core.guard import place_of
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
 from tasks.validation.header import check_names
-from tasks.validation.labels import check_labels
+from tasks.validation.labels import check_texts
 from tasks.validation.repeated_people import repeated_people
 from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
 from tasks.validation.tables import ColumnTables, FileTables
@@ -87,10 +87,10 @@ def validate(
     Great Expectations says whether a check passed; where it did not pass, tolerates failures or is unconfirmed, the
     failures are found here. Columns are taken one at a time, so that memory grows by one column's distinct values.
     Raises StageFailed if a check could not be evaluated, or its verdict and its count contradict each other; DataError
-    if names of columns are data, or labels of values look like identifiers.
+    if names of columns are data, or texts of the request look like identifiers.
     """
     try:
-        check_labels(request)
+        check_texts(request)
         check_names(list(request.attributes), lambda name: encode(frame[name]), "attributes of the request")
         rest = [column for column in ("", *request.attributes) if column not in judged.columns]
         return _outcome(frame, request, judged | judge(frame, request, rest, covered, confirmed=confirmed))

@@ -22,7 +22,7 @@ def scan(
     """Whether each value of a column contains an identifier, by kind; all of shape (n_values,)."""
     if kind is ValueType.TEXT:
         texts = readable(values)
-        found = {name: _found(texts, name) for name in patterns}
+        found = {name: holding(texts, name) for name in patterns}
     else:
         numbers = {} if kind is ValueType.DATE else NUMBER_PATTERNS
         found = {name: matches(values, numbers[name]) for name in patterns if name in numbers}
@@ -31,7 +31,8 @@ def scan(
     return found
 
 
-def _found(texts: pd.Series, name: PatternName) -> npt.NDArray[np.bool_]:
+def holding(texts: pd.Series, name: PatternName) -> npt.NDArray[np.bool_]:
+    """Whether each text, as it is read, contains an identifier of a kind; of shape (n_texts,)."""
     mask = np.zeros(len(texts), dtype=np.bool_)
     if name in TEXT_PATTERNS:
         mask |= matches(texts, TEXT_PATTERNS[name])

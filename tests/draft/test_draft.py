@@ -287,7 +287,7 @@ AMOUNTS = [f"{number % 60}.75" for number in range(100)]
         ("sales", [str(100_000 + 900 * (number % 60)) for number in range(100)], Role.DIRECT, None),
         ("sales", [str(900 + 2 * (number % 60)) for number in range(100)], Role.DIRECT, None),
         ("pidnum", DAYS, Role.DIRECT, None),
-        ("subject", DAYS, Role.DIRECT, None),
+        ("subject", DAYS, Role.DIRECT, Theme.IDENTITY),
         ("x1", KEY, Role.DIRECT, None),
         ("x2", MANY, Role.DIRECT, None),
         ("x3", SOME, Role.UNREVIEWED, None),

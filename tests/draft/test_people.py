@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from tasks.draft.draft import Draft, Source, draft_file, profiled
 from tasks.request.model import Role
@@ -124,3 +125,47 @@ def test_groups_and_values_alone_are_counted_in_people_where_these_have_several_
 def test_records_alone_are_called_so_where_each_row_is_a_person() -> None:
     draft = drafted(id=[f"P{row}" for row in range(60)], age=range(20, 80), sex=["F", "M"] * 30)
     assert "# Records alone with their values: 100 % by age + sex." in draft.text
+
+
+def test_a_column_with_far_fewer_values_than_the_people_have_combinations_is_no_person() -> None:
+    """Five models of a device among 600 people, most of whom are alone with age, sex and ZIP code."""
+    rows = range(600)
+    draft = drafted(
+        case=[f"C{row:04d}" for row in rows],
+        device_model=[f"model {row % 5}" for row in rows],
+        age=[20 + row % 60 for row in rows],
+        sex=["FM"[row // 60 % 2] for row in rows],
+        zip=[37000 + row // 40 for row in rows],
+    )
+    assert draft.person is None
+    roles = {one.profile.name: one.role for one in draft.suggestions}
+    assert roles["age"] is roles["sex"] is roles["zip"] is Role.QUASI
+
+
+@pytest.mark.parametrize("dated", [False, True])
+def test_a_patient_is_the_person_and_a_visit_that_names_each_row_its_number(*, dated: bool) -> None:
+    """Eighty patients with thirty visits each, on days of their own."""
+    rows = range(2400)
+    days = {"day": [f"2024-{1 + row % 12:02}-{1 + row % 28:02}" for row in rows]} if dated else {}
+    draft = drafted(
+        visit=[f"V{9000 + row}" for row in rows],
+        patient=[f"P{row // 30}" for row in rows],
+        age=[20 + row // 30 % 60 for row in rows],
+        sex=["FM"[row // 30 % 2] for row in rows],
+        **days,
+    )
+    assert (draft.person, draft.record_id) == ("patient", "visit")
+    roles = {one.profile.name: one.role for one in draft.suggestions}
+    assert roles["visit"] is roles["patient"] is Role.DIRECT
+    assert roles["age"] is Role.QUASI
+
+
+def test_a_status_named_for_patients_is_no_number_of_theirs() -> None:
+    draft = drafted(
+        patient=["in" if row % 3 else "out" for row in range(600)],
+        patient_age=[20 + row % 60 for row in range(600)],
+        sex=["FM"[row % 2] for row in range(600)],
+    )
+    roles = {one.profile.name: one.role for one in draft.suggestions}
+    assert (roles["patient"], roles["patient_age"]) == (Role.UNREVIEWED, Role.QUASI)
+    assert draft.person is None

@@ -122,7 +122,7 @@ def test_the_dictionary_has_the_labels_of_what_occurs(world: World, engine: Any)
     assert told == {"sex": {"F": "'=a woman", "M": "a man"}, "visits": {"-2": "lost"}}
     asked["attributes"]["sex"]["labels"]["F"] = "615-555-0100"
     world.request.write_text(json.dumps(asked))
-    with pytest.raises(DataError, match="labels of values look like identifiers") as caught:
+    with pytest.raises(DataError, match="leave with the values look like identifiers") as caught:
         world.run(engine)
     assert caught.value.where == "attributes.sex.labels"
     assert "615-555-0100" not in str(caught.value)

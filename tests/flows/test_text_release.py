@@ -10,6 +10,7 @@ from flows.gate import last_check
 from flows.gate.outcome import Outcome
 from flows.reassessment.copy_reassessment import TodaysFiles
 from flows.reassessment.run import reassess
+from flows.releases.cases import ReleaseAction
 from reports.model.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.text.facts import TextFact
@@ -17,9 +18,10 @@ from tasks.candidate.candidate import Redaction
 from tasks.core.errors import DataError, StageFailed
 from tasks.decision.record import Verdict
 from tasks.reassessment.record import TodaysVerdict
+from tests.support.acting import cast_vote
 from tests.support.longitudinal_world import ask_for_visits, make_visits, visit_rows
 from tests.support.search import files_holding
-from tests.support.world import World, drawn_rows, make_world, recipient, write_table
+from tests.support.world import NOW, World, drawn_rows, make_world, recipient, write_table
 
 MARK = "Quollinger"
 GATES = [
@@ -27,6 +29,7 @@ GATES = [
     {"measure": "text.missed", "at_most": 0.05, "because": "one identifier in twenty"},
     {"measure": "text.residual", "at_most": 0.1, "because": "one word in ten notes"},
 ]
+REVIEW = {"required": 1, "reviewers": ["R. Reader"]}
 TEXT = {"role": "text", "text": {"language": "en"}, "known_probability": None}
 
 
@@ -53,7 +56,22 @@ def ask(world: World, gates: list[dict[str, Any]] = GATES, note_of: Any = note, 
     ]
     write_table(world.data, rows, tuple(rows[0]))
     columns = {"note": TEXT, "name": {"role": "direct identifier"}}
-    world.ask(**{"attributes": columns, "policy": {"gates": gates}} | changes)
+    world.ask(**{"attributes": columns, "policy": {"gates": gates, "review": REVIEW}} | changes)
+
+
+def reviewed(world: World, outcome: Outcome) -> None:
+    """Approve each copy, which awaits review."""
+    for record in outcome.records:
+        assert record.decision is Verdict.AWAITING_REVIEW, record.reasons
+        action = ReleaseAction(
+            outcome.release_id,
+            world.workspace,
+            by="R. Reader",
+            reason="I have read them",
+            recipient=record.recipient.id,
+            clock=lambda: NOW,
+        )
+        cast_vote(action, "approve")
 
 
 def delivered(outcome: Outcome, name: str = "university") -> pd.DataFrame:
@@ -66,7 +84,7 @@ def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[World, 
     world = make_world(tmp_path_factory.mktemp("text") / "world")
     ask(world, recipients=[recipient("university"), recipient("registry")])
     outcome = world.run(engine)
-    assert {one.decision for one in outcome.records} == {Verdict.APPROVED}, outcome.records[0].reasons
+    reviewed(world, outcome)
     return world, outcome
 
 
@@ -178,10 +196,13 @@ def test_notes_of_rows_leave_with_their_rows(engine: Any, tmp_path: Path) -> Non
     write_table(world.data, rows, tuple(rows[0]))
     gates = [*GATES, {"measure": "columns.unplaced", "at_most": 9, "because": "a test of text"}]
     ask_for_visits(
-        world, attributes={"note": {**TEXT, "of": "row"}}, policy={"gates": gates}, delivery_format="parquet"
+        world,
+        attributes={"note": {**TEXT, "of": "row"}},
+        policy={"gates": gates, "review": REVIEW},
+        delivery_format="parquet",
     )
     outcome = world.run(engine)
-    assert outcome.records[0].decision is Verdict.APPROVED, outcome.records[0].reasons
+    reviewed(world, outcome)
     notes = pd.read_parquet(outcome.bundle / "delivery" / "university" / "data.parquet")["note"]
     assert len(notes) == len(rows)
     assert set(notes) == {f"the visit of [ID] was for {days} days" for days in range(5)}
@@ -202,7 +223,8 @@ def test_a_release_with_text_is_assessed_again(made: tuple[World, Outcome]) -> N
 def test_a_text_of_people_is_the_same_in_all_their_rows(engine: Any, tmp_path: Path) -> None:
     world = make_visits(tmp_path / "visits")
     gates = [*GATES, {"measure": "columns.unplaced", "at_most": 9, "because": "a test of text"}]
-    ask_for_visits(world, attributes={"note": {**TEXT, "of": "person"}}, policy={"gates": gates})
+    policy = {"gates": gates, "review": REVIEW}
+    ask_for_visits(world, attributes={"note": {**TEXT, "of": "person"}}, policy=policy)
     rows = [dict(row) | {"note": f"it is of the {number % 5}"} for number, row in enumerate(visit_rows())]
     write_table(world.data, rows, tuple(rows[0]))
     (record,) = world.run(engine).records

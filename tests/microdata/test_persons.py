@@ -91,9 +91,13 @@ def test_columns_that_name_others_come_back_from_the_disk(tmp_path: Path) -> Non
     prepared = prepare(loaded, read_microdata(tmp_path / "data.csv", loaded.request))
     assert prepared.events is not None
     events = replace(prepared.events, named=(Naming("diagnosis", "zip"),))
-    save(replace(prepared, named=(Naming("ward", "sex"),), events=events), tmp_path / "prepared.npz")
+    save(
+        replace(prepared, named=(Naming("ward", "sex"),), free_texts=("ward",), events=events),
+        tmp_path / "prepared.npz",
+    )
     again = load(tmp_path / "prepared.npz")
     assert again.named == (Naming("ward", "sex"),)
+    assert again.free_texts == ("ward",)
     assert again.events is not None
     assert again.events.named == (Naming("diagnosis", "zip"),)
 

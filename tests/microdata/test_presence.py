@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.microdata.presence import Domains, Naming, Presence, names_own, namings, presences, same_domain
+from tasks.microdata.presence import Domains, Naming, Presence, free_texts, names_own, namings, presences, same_domain
 from tests.support.examples import examples
 
 TOWNS = ("Ada", "Ayr", "Bly", "Coy", "Dix", "Eli", "Fay", "Guy", "Hay", "Ivy")
@@ -130,3 +130,18 @@ def test_evidence_is_that_of_a_count_value_by_value(rows: list[tuple[int, int]])
     codes, own = (np.array(one) for one in zip(*rows, strict=True))
     named = np.array([[value, value] for value in range(3)])
     assert abs(gain - log(1e6)) < 1e-9 or names_own(codes, own, named, 4) == (gain >= log(1e6))
+
+
+def test_three_sentences_of_one_record_each_make_a_column_free_text() -> None:
+    """Among three hundred records of one sentence; two are too few, and so are three words, or two records of each."""
+    template = ["no fever since the morning"] * 300
+    own = ["came with his wife", "fell from the tower", "treated by the mayor"]
+
+    def found(*cells: str | None) -> bool:
+        codes, values = pd.factorize(pd.Series([*template, *cells], dtype="str"))
+        return list(free_texts({"note": (codes, pd.Index(values))})) == ["note"]
+
+    assert found(*own, None)
+    assert not found(*own[:2])
+    assert not found(*own[:2], "fell from tower")
+    assert not found(*own, *own)

@@ -14,9 +14,13 @@ RECORD_ID = "  record_id: {role: direct identifier}\n"
 LIMITED = ("{measure: text.missed, at_most: 0.05, because: a}", "{measure: text.residual, at_most: 1, because: b}")
 
 
+REVIEW = "  review: {required: 1, reviewers: [R. Reader]}\n"
+
+
 def declared(good: str, column: str, gates: tuple[str, ...] = LIMITED) -> str:
     """A request with a column, and gates beside the one that every policy needs."""
-    return good.replace(RECORD_ID, f"{RECORD_ID}  note: {column}\n", 1) + "".join(f"    - {one}\n" for one in gates)
+    noted = good.replace(RECORD_ID, f"{RECORD_ID}  note: {column}\n", 1)
+    return noted + "".join(f"    - {one}\n" for one in gates) + REVIEW
 
 
 TEXT = "{role: text, text: {language: en}}"
@@ -55,6 +59,12 @@ def test_terms_that_do_not_fit_are_refused(
     error = refused(declared(good, column, gates))
     assert where in error.where
     assert expected in str(error.expected)
+
+
+def test_text_leaves_after_review_alone(good: str, refused: Refused) -> None:
+    error = refused(declared(good, TEXT).replace("required: 1", "required: 0"))
+    assert error.where.endswith("policy.review.required")
+    assert "only after reviewers have judged it" in str(error.expected)
 
 
 def test_there_are_no_decoys_beside_text(good: str, refused: Refused) -> None:

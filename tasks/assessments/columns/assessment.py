@@ -40,7 +40,8 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
         nearest = np.searchsorted((stated[1:] + stated[:-1]) / 2, masked.masked[:, place])
         released[name] = np.where(np.isnan(masked.masked[:, place]), len(stated), nearest)
         numbers[name] = np.append(stated, np.nan)
-    return ColumnTable(released, collected, quasi, prepared.withheld, prepared.listed, prepared.named, numbers)
+    known = (prepared.withheld, prepared.listed, prepared.named)
+    return ColumnTable(released, collected, quasi, *known, numbers, prepared.free_texts)
 
 
 def column_numbers(request: ReleaseRequest, columns: Mapping[str, CodedColumn]) -> dict[str, Numbers]:
@@ -80,6 +81,7 @@ def event_table(
         events.listed,
         (*people.named, *events.named),
         {**people.numbers, **column_numbers(request, events.columns)},
+        people.free_texts,
     )
 
 

@@ -25,6 +25,8 @@ class Sign(StrEnum):
     """The population table or the register has it."""
     UNIQUE = "unique"
     """Its values are nearly unique."""
+    FREE = "free text"
+    """Some records have sentences that no other record has."""
     FAR = "far"
     """A few records have values far from all others."""
     LINKS = "links"
@@ -83,6 +85,8 @@ class ColumnFinding(Fact):
                 said = f"{verb} {others} by their sum or difference, to within 1 for {share} of the records"
             case Sign.NAMES:
                 said = f"{verb} {others}: its text has values of it, in the records that have them"
+            case Sign.FREE:
+                said = "has sentences that one record alone has, as free text does"
             case Sign.FAR:
                 said = "has values far from all others, by which a few records are known"
             case Sign.FOLLOWS:
@@ -150,6 +154,8 @@ class ColumnFact(Fact):
             counted = any(one.counted for one in self.findings)
             left_out = ["leave its known_probability out, so that gates count it"] * counted
             return f"make {name} a quasi-identifier", *left_out, excuse
+        if Sign.FREE in signs:
+            return f"have {name} redacted (role: text)", excuse
         if signs <= {Sign.UNIQUE, Sign.FAR} and self.numeric and not self.masked:
             return f"mask {name} (masking: attributes: [{name}], method: individual-ranking, k: 5)", excuse
         return (excuse,)

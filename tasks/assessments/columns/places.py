@@ -1,6 +1,6 @@
 """Judging the place of released columns in the attack, from codes alone: `init`, `check` and the gate share it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import comb
@@ -17,7 +17,7 @@ TELLS = 0.5
 """Share of a column's information from which another one nearly determines it."""
 TOLD = 0.1
 """Share of the records for which a column is revealed outright, from which it counts as revealed."""
-_OF_VALUES = {Sign.UNIQUE, Sign.FAR}
+_OF_VALUES = {Sign.UNIQUE, Sign.FAR, Sign.FREE}
 """Findings on a column's own values, which say nothing of others."""
 _LEAST_RECORDS, _LEAST_SHARE = 50, 0.05
 """Fewest records beside the most frequent value that are judged by themselves."""
@@ -43,6 +43,8 @@ class ColumnTable:
     named: tuple[Naming, ...] = ()
     numbers: Mapping[str, Numbers] = field(default_factory=dict)
     """Number of each code of released columns and quasi-identifiers that have numbers, NaN for none."""
+    free_texts: Collection[str] = ()
+    """Columns of text with sentences of one record each."""
 
     @property
     def known(self) -> dict[str, Codes]:
@@ -84,10 +86,7 @@ def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
             if back.share >= TELLS and not _is_told(pairs[name, other]):
                 found[name].append(_finding(Sign.FOLLOWS, (name,), (other,), share=back.share))
         found[name] += _listed(name, shown)
-        if nearly_unique(table, name):
-            found[name].append(_finding(Sign.UNIQUE, (name,), share=share_alone(table, name)))
-        if name in table.numbers and stands_out(table.numbers[name][table.released[name]]):
-            found[name].append(_finding(Sign.FAR, (name,)))
+        found[name] += _of_values(table, name)
     for one in table.named:
         if one.column in found and not _is_told(pairs[one.column, one.other]):
             found[one.column].append(_finding(Sign.NAMES, (one.column,), (one.other,)))
@@ -99,6 +98,16 @@ def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
         for name in finding.columns:
             found[name].append(finding)
     return {name: tuple(one) for name, one in found.items()}
+
+
+def _of_values(table: ColumnTable, name: str) -> Iterator[ColumnFinding]:
+    """Findings on a column's own values."""
+    if nearly_unique(table, name):
+        yield _finding(Sign.UNIQUE, (name,), share=share_alone(table, name))
+    elif name in table.free_texts:
+        yield _finding(Sign.FREE, (name,))
+    if name in table.numbers and stands_out(table.numbers[name][table.released[name]]):
+        yield _finding(Sign.FAR, (name,))
 
 
 def _groups(table: ColumnTable, name: str) -> Iterator[Codes]:

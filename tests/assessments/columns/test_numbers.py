@@ -227,3 +227,16 @@ def test_findings_name_columns_and_remedy_without_a_value() -> None:
         "salary has values far from all others, by which a few records are known: "
         "mask salary (masking: attributes: [salary], method: individual-ranking, k: 5), withhold salary"
     )
+
+
+def test_sentences_of_one_record_each_are_a_finding_unless_the_column_is_nearly_unique() -> None:
+    few, many = np.repeat([0, 1, 2, 3], [97, 1, 1, 1]), np.arange(100)
+    table = ColumnTable({"note": few, "letter": many}, {}, {}, {}, free_texts=("note", "letter"))
+    found = {name: [one.sign for one in told] for name, told in places(table).items()}
+    assert found == {"note": [Sign.FREE], "letter": [Sign.UNIQUE]}
+    free = ColumnFinding(sign=Sign.FREE, columns=("note",))
+    fact = ColumnFact(name="note", distinct_share=0.04, entropy=0.2, masked=False, numeric=False, findings=(free,))
+    assert fact.advice.startswith(
+        "note has sentences that one record alone has, as free text does: have note redacted (role: text), "
+        "withhold note (role: withheld), or state under note who accepts"
+    )
