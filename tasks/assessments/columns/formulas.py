@@ -127,6 +127,7 @@ class _Sample:
                         told.append(set(names))
                         yield names, share
 
+    @np.errstate(over="ignore")
     def curved(self, names: Names) -> Features:
         """Curves of some columns, and products of their powers −1, 0 and 1."""
         logs = [self.logs[name] for name in names if name in self.logs]
@@ -159,6 +160,7 @@ class _Sample:
         by_class = [self._shares(designs, codes) for codes in (everybody, *classed)]
         return [float(one) for one in np.max(by_class, axis=0)]
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _shares(self, designs: Sequence[Features], codes: Codes) -> Numbers:
         """The same of formulas within each class, whose halves predict each other; shape (n_designs,)."""
         records = len(self.target)
