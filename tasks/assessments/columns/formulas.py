@@ -37,8 +37,8 @@ def formulas(
     """Sets of columns that give a target by a formula: for all records, or one for each class of one of ``classed``.
 
     All are by record. Yields the columns, the target and the share of the information on it, from ``least``, or less
-    where the formula holds to within 1 in nearly all records: sets of up to three columns that contain no smaller one,
-    and further columns that do so together.
+    where the formula holds to within 1 in nearly all records: sets of up to three columns that contain no smaller one
+    and differ from a better one in more than one column, and further columns that do so together.
     """
     for name, target in targets.items():
         rows = np.random.default_rng(0).permutation(np.flatnonzero(~np.isnan(target)))
@@ -112,20 +112,23 @@ class _Sample:
         return (self.values, np.log(self.values)) if (self.values > 0).all() else (self.values,)
 
     def small_sets(self, most: int) -> Iterator[tuple[Names, float]]:
-        """Sets of up to three columns that contain no smaller one, by curves and products of powers."""
+        """Sets of up to three columns that contain no smaller one, by curves and products of powers, the best first."""
         told: list[set[str]] = []
         for size in (1, 2, 3):
             times = most // (max(size - 1, 1) * max(comb(len(self.columns), size), 1))
             if not times:
                 return
             sets = [names for names in combinations(self.columns, size) if not any(one <= set(names) for one in told)]
+            shares: list[float] = []
             for start in range(0, len(sets), _AT_ONCE):
-                some = sets[start : start + _AT_ONCE]
-                shares = self.shares([self.curved(names) for names in some], self.classed[: times - 1])
-                for names, share in zip(some, shares, strict=True):
-                    if share:
-                        told.append(set(names))
-                        yield names, share
+                designs = [self.curved(names) for names in sets[start : start + _AT_ONCE]]
+                shares += self.shares(designs, self.classed[: times - 1])
+            given = sorted((one for one in zip(sets, shares, strict=True) if one[1]), key=lambda one: -one[1])
+            for names, share in given:
+                # Two columns that nearly give the target do so with many a third that has nothing to do with it.
+                if all(len(one.intersection(names)) < max(size - 1, 1) for one in told):
+                    told.append(set(names))
+                    yield names, share
 
     @np.errstate(over="ignore")
     def curved(self, names: Names) -> Features:

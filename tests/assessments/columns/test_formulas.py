@@ -93,6 +93,13 @@ def test_one_of_two_formulas_does_not_hide_the_other() -> None:
     assert set(found({**three_parts(), **fib_4()})) == {("one", "two", "three"), ("ast", "alt", "platelets", "fib4")}
 
 
+def test_of_sets_that_differ_in_one_column_the_best_is_named() -> None:
+    """Two columns give the age but for an error of two years, which either of two others tells, one of them better."""
+    one, error = DRAW.integers(0, 9, N).astype(float), DRAW.normal(0, 2, N)
+    columns = {"worse": error + DRAW.normal(0, 0.4, N), "better": error + DRAW.normal(0, 0.1, N)}
+    assert list(found({"one": one, "two": AGE - one + error, **columns})) == [("one", "two", "better")]
+
+
 @pytest.mark.parametrize("records", [60, 200, N])
 def test_measurements_that_merely_change_with_age_give_none(records: int) -> None:
     height = np.round(178 - 13 * WOMAN - 0.05 * AGE + DRAW.normal(0, 7, N))
