@@ -15,6 +15,8 @@ class Sign(StrEnum):
     """It gives most of the information on a quasi-identifier or a withheld column."""
     ADDS = "adds up"
     """Its sum with another, or the difference of both, is a quasi-identifier up to a constant and one."""
+    FORMULA = "formula"
+    """A formula of it and others gives most of the information on a quasi-identifier."""
     TOLD = "told for some"
     """Some of its values reveal the other column exactly."""
     NAMES = "names"
@@ -37,7 +39,7 @@ class Sign(StrEnum):
     """It is named or described as a place of residence, whose people the population does not count."""
 
 
-_DEPENDENT = frozenset({Sign.TELLS, Sign.ADDS, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
+_DEPENDENT = frozenset({Sign.TELLS, Sign.ADDS, Sign.FORMULA, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
 """Signs of values that depend on those of other columns."""
 
 
@@ -63,7 +65,7 @@ class ColumnFinding(Fact):
 
     def revealed(self, among: Container[str]) -> tuple[str, ...]:
         """The columns, of some, that it reveals: a date as a whole or by a part, such as “year of visit”."""
-        if self.sign not in (Sign.TELLS, Sign.ADDS, Sign.TOLD, Sign.NAMES):
+        if self.sign not in (Sign.TELLS, Sign.ADDS, Sign.FORMULA, Sign.TOLD, Sign.NAMES):
             return ()
         return tuple(name for one in self.others for name in (one, one.partition(" of ")[2]) if name in among)
 
@@ -83,6 +85,8 @@ class ColumnFinding(Fact):
                 said = f"{verb} {others} exactly for {share} of the records"
             case Sign.ADDS:
                 said = f"{verb} {others} by their sum or difference, to within 1 for {share} of the records"
+            case Sign.FORMULA:
+                said = f"{verb} {others} by a formula: {share} of the information on it"
             case Sign.NAMES:
                 said = f"{verb} {others}: its text has values of it, in the records that have them"
             case Sign.FREE:

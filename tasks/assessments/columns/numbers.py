@@ -21,7 +21,7 @@ _SCREENED = 256
 """Records on which sums are screened before all are looked at."""
 _SIGNS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 _SCREEN = 0.9
-_LEAST_STATED = 0.1
+LEAST_STATED = 0.1
 """Share of the records that must have the numbers of a sum."""
 _FEW = 5
 """Records from which none stands out: masking in groups of five makes them as many."""
@@ -89,7 +89,7 @@ def adding_up(
             likely = np.any([_nearly_constant(one) for one in sums], axis=0)
             for second in (np.flatnonzero(likely) + first + 1).tolist():
                 share = max(
-                    _share_held(one * columns[:, first] + two * columns[:, second], target) for one, two in _SIGNS
+                    share_held(one * columns[:, first] + two * columns[:, second], target) for one, two in _SIGNS
                 )
                 if share:
                     yield (names[first], names[second]), name, share
@@ -109,7 +109,7 @@ def _window_share(values: Numbers) -> float:
     return float((np.searchsorted(ordered, ordered + _WINDOW, "right") - np.arange(len(ordered))).max() / len(ordered))
 
 
-def _share_held(sums: Numbers, target: Numbers) -> float:
+def share_held(sums: Numbers, target: Numbers) -> float:
     """Share of the records with values whose target is the sum, if that is nearly all and beyond chance; else 0.
 
     The evidence is a likelihood ratio: of nearly all in the window, against as many as of the target alone.
@@ -117,7 +117,7 @@ def _share_held(sums: Numbers, target: Numbers) -> float:
     # Sums of decimals are rounded, so that none misses the end of the window by an error of the last digit.
     less = np.round(sums - target, 6)
     stated = ~np.isnan(less)
-    if stated.sum() < max(_LEAST_STATED * len(less), 1):
+    if stated.sum() < max(LEAST_STATED * len(less), 1):
         return 0.0
     share, alone = _window_share(less[stated]), _window_share(target[stated])
     if share < NEARLY_CERTAIN or alone > EXPECTED:

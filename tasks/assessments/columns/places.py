@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 
 import numpy as np
 
 from tasks.assessments.columns.dependence import Codes, Dependence, classes, dependence
 from tasks.assessments.columns.facts import ColumnFinding, Sign
+from tasks.assessments.columns.formulas import formulas
 from tasks.assessments.columns.numbers import GROUP_SIZES, Numbers, adding_up, grouped, stands_out
 from tasks.microdata.presence import Naming, Presence
 from tasks.microdata.withheld import NEARLY_UNIQUE
@@ -23,6 +24,8 @@ _LEAST_RECORDS, _LEAST_SHARE = 50, 0.05
 """Fewest records beside the most frequent value that are judged by themselves."""
 _LEAST_VALUES, _FEW_RECORDS = 100, 12
 """Fewest values that link records, and most records of each, as of the members of a household."""
+_FEW_VALUES, _MOST_CLASSED = 4, 3
+"""Most values of a column within each of which formulas are fitted, and most such columns."""
 SET_TELLS = 0.8
 """The same share for columns taken together: more columns reveal more."""
 _RECORDS, _RECORDS_OF_SETS, _MOST_SETS = 100_000, 8_000, 1_000
@@ -90,11 +93,7 @@ def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
     for one in table.named:
         if one.column in found and not _is_told(pairs[one.column, one.other]):
             found[one.column].append(_finding(Sign.NAMES, (one.column,), (one.other,)))
-    alone = {name: shown.released[name] for name, one in found.items() if {each.sign for each in one} <= _OF_VALUES}
-    for names, other, share in adding_up(shown.by_record(alone), shown.by_record(shown.quasi_identifiers)):
-        for name in names:
-            found[name].append(_finding(Sign.ADDS, names, (other,), share=share))
-    for finding in _of_sets(table.sample(_RECORDS_OF_SETS), found):
+    for finding in chain(_of_numbers(shown, found), _of_sets(table.sample(_RECORDS_OF_SETS), found)):
         for name in finding.columns:
             found[name].append(finding)
     return {name: tuple(one) for name, one in found.items()}
@@ -108,6 +107,26 @@ def _of_values(table: ColumnTable, name: str) -> Iterator[ColumnFinding]:
         yield _finding(Sign.FREE, (name,))
     if name in table.numbers and stands_out(table.numbers[name][table.released[name]]):
         yield _finding(Sign.FAR, (name,))
+
+
+def _of_numbers(table: ColumnTable, found: Mapping[str, Sequence[ColumnFinding]]) -> Iterator[ColumnFinding]:
+    """Findings on released columns without one on others, from which numbers of quasi-identifiers can be reckoned."""
+    given = table.by_record(
+        {name: table.released[name] for name, one in found.items() if {each.sign for each in one} <= _OF_VALUES}
+    )
+    targets, added = table.by_record(table.quasi_identifiers), set[str]()
+    for two, other, share in adding_up(given, targets):
+        added.update(two)
+        yield _finding(Sign.ADDS, two, (other,), share=share)
+    left = {name: numbers for name, numbers in given.items() if name not in added}
+    for names, other, share in formulas(left, targets, _of_few_values(table), SET_TELLS):
+        yield _finding(Sign.FORMULA, names, (other,), share=share)
+
+
+def _of_few_values(table: ColumnTable) -> list[Codes]:
+    """First columns of two to four values, as a sex, quasi-identifiers before others."""
+    columns = {**table.quasi_identifiers, **table.withheld, **table.released}.values()
+    return [one for one in columns if 2 <= np.count_nonzero(np.bincount(one)) <= _FEW_VALUES][:_MOST_CLASSED]
 
 
 def _groups(table: ColumnTable, name: str) -> Iterator[Codes]:
