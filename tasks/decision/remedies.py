@@ -15,6 +15,9 @@ from tasks.request.model import NUMERIC, Measure, Role, ValueType
 
 _CORRECT = "Correct the data, or withhold the columns that failed a check."
 _NAME_PEOPLE = "State in dataset.person which column names the person of each row, adding one to the file if none does."
+_SAY_ONE_ROW = (
+    " Where each row is of another person, write under {}: “excused: {{by: NAME, because: each person has one row}}”."
+)
 _CONDITIONS = {
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
     STAGES_FINISHED: "Remove what kept a stage from finishing, and release again.",
@@ -57,7 +60,12 @@ def remedies(record: DecisionRecord) -> tuple[str, ...]:
 def _of_validation(record: DecisionRecord) -> list[str]:
     failed = [one.id for one in record.validation.checks if not one.passed]
     repeated = [one for one in failed if one.startswith(f"{SAME_PERSON}/")]
-    return [_CORRECT] * (repeated != failed or not failed) + [_NAME_PEOPLE] * bool(repeated)
+    said = [
+        _NAME_PEOPLE + _SAY_ONE_ROW.format(one.column) * bool(one.column)
+        for one in record.validation.checks
+        if one.id in repeated
+    ]
+    return [_CORRECT] * (repeated != failed or not failed) + said[-1:]
 
 
 def revoking(release_id: str, recipient: str, workspace: str | None = None) -> str:

@@ -119,6 +119,9 @@ def test_people_in_several_rows_are_to_be_named() -> None:
         *first, last = remedies(records.changed(record, validation=validation))[:told]
         assert last.startswith("State in dataset.person which column names the person of each row")
         assert first == ["Correct the data, or withhold the columns that failed a check."] * (told - 1)
+    named = record.validation.model_copy(update={"checks": (repeated.model_copy(update={"column": "visit"}),)})
+    (told_of_rows, *_) = remedies(records.changed(record, validation=named))
+    assert told_of_rows.endswith("write under visit: “excused: {by: NAME, because: each person has one row}”.")
 
 
 def test_conditions_and_passed_gates() -> None:
