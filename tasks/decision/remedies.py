@@ -83,11 +83,15 @@ def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator
     together = [one for one in closed if one.id in beside.figures and _passes_alone(one)]
     if beside.judged and (together or beside.closed):
         alone = together == [one for one in closed if one.measured is not None]
-        yield (
-            f"{'This copy alone would pass: its groups' if alone else 'Groups'} differ from those of earlier copies "
+        yield f"{'This copy alone would pass: its groups' if alone else 'Groups'} " + (
+            "differ from those of earlier copies "
             "held by the same party, which tells people apart. A revision has the same groups if quasi-identifiers, "
             "their hierarchies and weights, population and recipient's terms are those of the earlier request. You may "
             "leave out other columns, but leaving out what the same party already has protects nobody."
+            if beside.regrouped
+            else "are those of earlier copies held by the same party, or wider, but too few people of some group were "
+            "added, withdrawn or changed since: comparing the copies shows their values. Release them once "
+            "there are enough of them in each group, or leave them as they were."
         )
     if together or any(one.id == EARLIER_COPIES for one in closed):
         for copy in [one for one in beside.copies if one.shares_people is not False][-_MOST_COPIES:]:

@@ -212,6 +212,11 @@ def test_copies_that_close_a_gate_are_named_with_the_command_that_revokes_them()
     there = " (with the --workspace of this release)"
     assert first.endswith(f": releasegate revoke 111111111111 --recipient lab --as NAME --reason REASON{there}")
     assert second.endswith(f": releasegate revoke 333333333333 --recipient lab --as NAME --reason REASON{there}")
+    people = records.changed(record, earlier=fact.model_copy(update={"regrouped": False}))
+    assert remedies(people)[0].startswith(
+        "This copy alone would pass: its groups are those of earlier copies held by the same party, or wider, but too "
+        "few people of some group were added, withdrawn or changed since"
+    )
     closed_alone = gate.model_copy(update={"passed": False, "alone": gate.threshold + 1, "overridden": None})
     condition = records.changed(record, gates=(*record.gates, closed_alone))
     assert next(iter(remedies(condition))).startswith("Groups differ from those of earlier copies")
