@@ -37,7 +37,7 @@ class _Read:
     people: Names | None = None
     held: HeldCopy | None = None
     changed: int = 0
-    """How many of these people have other released values in this copy."""
+    """Number of these people who have other released values in this copy."""
     as_others: HeldCopy | None = None
     """The copy with those people as others, whom this copy lacks."""
     offsets: str | None = None
