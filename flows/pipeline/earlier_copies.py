@@ -20,6 +20,7 @@ from tasks.decision.earlier_facts import ChangesFact, EarlierCopy, EarlierFact
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.kept import Kept, Names, names_of
 from tasks.delivery.verification import decision_path
+from tasks.reassessment.changed_values import changed_people, renamed
 from tasks.reassessment.held_copies import HeldCopy, few_changed, judged_together, least_class, worst_of
 from tasks.reassessment.pooling import by_more_attributes, copy_of, copy_of_candidate
 from tasks.reassessment.population import TodaysPopulation
@@ -35,6 +36,10 @@ class _Read:
     fact: EarlierCopy
     people: Names | None = None
     held: HeldCopy | None = None
+    changed: int = 0
+    """Number of these people who have other released values in this copy."""
+    as_others: HeldCopy | None = None
+    """The copy with those people as others, whom this copy lacks."""
     offsets: str | None = None
     """Name of its offsets of dates; None where it shifts none and makes none relative."""
 
@@ -54,21 +59,22 @@ def compared(
     request, prepared = candidate.request, candidate.prepared
     people = names_of(candidate.frame[request.person_id].iloc[candidate.rows], run.key)
     today = TodaysCopy(request, TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, {}, 0))
-    memory = request.policy.generalization.memory_limit_mb * 2**20
     ground, found = today.ground, list[_Read]()
     for copy in copies:
         earlier, kept = _found(run.workspace, copy, people)
         found.append(earlier)
         ground = ground if kept is None else by_more_attributes(ground, kept)
-    read = [_laid(run.workspace, *one, ground, memory) for one in zip(found, copies, strict=True)]
+    read = [_laid(candidate, people, one, ground, run) for one in zip(found, copies, strict=True)]
     figures, closed = [], list[str]()
-    least, few = least_class(request), False
+    least, few, revised, regrouped = least_class(request), False, False, False
     held: dict[str, HeldCopy] = {}
     for party in parties:
         inside = [one for one in read if one.fact.recipient in party]
         named = [one.people for one in inside if one.people is not None and one.fact.shares_people]
         few |= bool(named) and few_changed(people, named, least)
         others = [one.held for one in inside if one.held is not None]
+        changed = [one.as_others for one in inside if one.as_others is not None]
+        revised |= any(0 < one.changed < least for one in inside)
         beside = [one for one in siblings if one.recipient.id in party]
         closed += _shifted_otherwise(candidate, inside, beside)
         if others or beside:
@@ -76,9 +82,13 @@ def compared(
                 if one.recipient.id not in held:
                     held[one.recipient.id] = _to_leave(one, run.key, ground)
             others += [held[one.recipient.id] for one in beside]
-            together, worse = judged_together(held[candidate.recipient.id], others, today, ground)
-            figures.append(together)
-            closed += worse
+            names = {one.name for one in changed}
+            apart = [*(one for one in others if one.name not in names), *changed]
+            for held_before in [others, apart] if changed else [others]:
+                together, worse, narrowed = judged_together(held[candidate.recipient.id], held_before, today, ground)
+                figures.append(together)
+                closed += worse
+                regrouped |= narrowed
     return EarlierFact(
         copies=tuple(one.fact for one in read),
         siblings=tuple(sorted(one.recipient.id for one in siblings)),
@@ -87,6 +97,8 @@ def compared(
         closed=tuple(dict.fromkeys(closed)),
         least_class=least,
         few_changed=few,
+        few_revised=revised,
+        regrouped=regrouped,
         reason=_reason(request, [one.fact for one in read]),
     )
 
@@ -113,11 +125,18 @@ def _found(workspace: Workspace, copy: Mapping[str, str], people: Names) -> tupl
     return _Read(fact.model_copy(update={"shares_people": shares}), kept.people), kept if shares else None
 
 
-def _laid(workspace: Workspace, found: _Read, copy: Mapping[str, str], ground: TodaysPopulation, memory: int) -> _Read:
-    """An earlier copy read and laid on the population of this one, if the two share people."""
+def _laid(
+    candidate: Candidate, people: Names, earlier: tuple[_Read, Mapping[str, str]], ground: TodaysPopulation, run: Run
+) -> _Read:
+    """An earlier copy read, laid on the population of this one and compared with its values, if the two share people.
+
+    `people` are the names of those of this one.
+    """
+    found, copy = earlier
     release, recipient = copy["release"], copy["recipient"]
     if not found.fact.shares_people:
         return found
+    workspace, memory = run.workspace, candidate.request.policy.generalization.memory_limit_mb * 2**20
     try:
         path = workspace.bundle(release) / decision_path(recipient)
         stored = checked(Artifact(path=str(path), sha256=copy["record_sha256"]))
@@ -131,7 +150,14 @@ def _laid(workspace: Workspace, found: _Read, copy: Mapping[str, str], ground: T
             asked.policy,
             record.decoys is not None,
         )
-        return replace(found, held=held, offsets=offset_scope(asked, recipient) if asked.dated else None)
+        offsets = offset_scope(asked, recipient) if asked.dated else None
+        found = replace(found, held=held, offsets=offsets)
+        changed = delivered.kept.people[changed_people(candidate, people, delivered, asked)]
+        if not len(changed):
+            return found
+        names = renamed(held.laid.people, np.isin(held.laid.people, changed))
+        as_others = replace(held, laid=replace(held.laid, people=names))
+        return replace(found, changed=len(changed), as_others=as_others)
     except ReleasegateError as error:
         return replace(found, fact=found.fact.model_copy(update={"cannot": error.in_one_line()}))
 

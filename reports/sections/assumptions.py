@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports.model import numbers
-from reports.model.document import listed, named, said, sentence_start
+from reports.model.document import kept, listed, named, said, sentence_start
 from reports.model.methods import method_text
 from reports.model.population import TITLES, assumed, people_known
 from reports.model.record_view import RecordView
@@ -409,9 +409,15 @@ def _of_earlier(record: DecisionRecord) -> str:
 
 
 def _of_changes(fact: EarlierFact) -> str | None:
-    if not fact.few_changed:
+    few = f"a few people, fewer than {fact.least_class},"
+    found = kept(
+        f"{few} are in this copy or an earlier one but not in both" if fact.few_changed else None,
+        f"{few} have other values in this copy than in an earlier one" if fact.few_revised else None,
+    )
+    if not found:
         return None
-    text = f"A few people, fewer than {fact.least_class}, are in this copy or an earlier one but not in both"
+    text = " and ".join(found)
+    text = text[0].upper() + text[1:]
     given = f": “{fact.reason.because}”" if fact.reason else ""
     return f"{text}; the request gives {f'this reason{given}' if given else 'no reason'}."
 

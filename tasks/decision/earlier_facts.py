@@ -29,7 +29,7 @@ class EarlierCopy(Fact):
 
 
 class ChangesFact(Fact):
-    """The reason that a request gives for few people added or removed."""
+    """The reason that a request gives for few people added, removed or changed."""
 
     release: Sha256
     because: str
@@ -51,8 +51,17 @@ class EarlierFact(Fact):
     closed: tuple[str, ...] = Field(
         default=(), description="Gates of earlier copies' own policies that this copy would close, a sentence each."
     )
-    least_class: int = Field(default=0, description="Fewest people who may be added or removed without a reason.")
-    few_changed: bool = Field(default=False, description="Whether fewer people than that, but some, were.")
+    least_class: int = Field(
+        default=0, description="Fewest people who may be added, removed or changed without a reason."
+    )
+    few_changed: bool = Field(default=False, description="Whether fewer people, but some, were added or removed.")
+    few_revised: bool = Field(
+        default=False, description="Whether the released values of fewer people, but some, differ from an earlier copy."
+    )
+    regrouped: bool = Field(
+        default=True,
+        description="Whether the groups of some people are finer beside the earlier copies: quasi-identifiers differ.",
+    )
     reason: ChangesFact | None = None
 
     @property
@@ -67,8 +76,10 @@ class EarlierFact(Fact):
 
     @property
     def unexplained(self) -> bool:
-        """Whether few people were added or removed, and no reason that somebody reviews says why."""
-        return self.few_changed and not (self.reason and self.reason.applies and self.reason.reviewed)
+        """Whether few people were added, removed or changed, and no reason that somebody reviews says why."""
+        return (self.few_changed or self.few_revised) and not (
+            self.reason and self.reason.applies and self.reason.reviewed
+        )
 
 
 class CopyChange(Fact):

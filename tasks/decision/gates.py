@@ -146,7 +146,10 @@ def earlier_gate(fact: EarlierFact | None) -> GateResult:
         return _condition(EARLIER_COPIES, _EARLIER_TITLE, None, because)
     wrong = [f"Release {one.release_id[:12]} to {one.recipient}: {one.cannot}." for one in fact.copies if one.cannot]
     if fact.unexplained:
-        wrong.append(f"{_few_changed(fact.least_class)} {_without_reason(fact.reason)}")
+        wrong += [_few_changed(fact.least_class)] * fact.few_changed + [
+            _few_revised(fact.least_class)
+        ] * fact.few_revised
+        wrong.append(_without_reason(fact.reason))
     wrong += fact.closed
     because = (
         f"{len(fact.judged)} of {len(fact.copies)} earlier copies held by the same party have people of this one, and "
@@ -165,6 +168,13 @@ def _few_changed(least: int) -> str:
     return (
         f"A few people, fewer than {least}, are in one of the copies and not in another: they were in the data of "
         "one only, or the gate left them out of one. Comparing the copies shows their records."
+    )
+
+
+def _few_revised(least: int) -> str:
+    return (
+        f"Released values of a few people, fewer than {least}, differ between the copies. Comparing the copies shows "
+        "whose records were changed, and how."
     )
 
 

@@ -15,6 +15,9 @@ from tasks.request.model import NUMERIC, Measure, Role, ValueType
 
 _CORRECT = "Correct the data, or withhold the columns that failed a check."
 _NAME_PEOPLE = "State in dataset.person which column names the person of each row, adding one to the file if none does."
+_SAY_ONE_ROW = (
+    " Where each row is of another person, write under {}: “excused: {{by: NAME, because: each person has one row}}”."
+)
 _CONDITIONS = {
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
     STAGES_FINISHED: "Remove what kept a stage from finishing, and release again.",
@@ -57,7 +60,12 @@ def remedies(record: DecisionRecord) -> tuple[str, ...]:
 def _of_validation(record: DecisionRecord) -> list[str]:
     failed = [one.id for one in record.validation.checks if not one.passed]
     repeated = [one for one in failed if one.startswith(f"{SAME_PERSON}/")]
-    return [_CORRECT] * (repeated != failed or not failed) + [_NAME_PEOPLE] * bool(repeated)
+    said = [
+        _NAME_PEOPLE + _SAY_ONE_ROW.format(one.column) * bool(one.column)
+        for one in record.validation.checks
+        if one.id in repeated
+    ]
+    return [_CORRECT] * (repeated != failed or not failed) + said[-1:]
 
 
 def revoking(release_id: str, recipient: str, workspace: str | None = None) -> str:
@@ -75,11 +83,15 @@ def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator
     together = [one for one in closed if one.id in beside.figures and _passes_alone(one)]
     if beside.judged and (together or beside.closed):
         alone = together == [one for one in closed if one.measured is not None]
-        yield (
-            f"{'This copy alone would pass: its groups' if alone else 'Groups'} differ from those of earlier copies "
+        yield f"{'This copy alone would pass: its groups' if alone else 'Groups'} " + (
+            "differ from those of earlier copies "
             "held by the same party, which tells people apart. A revision has the same groups if quasi-identifiers, "
             "their hierarchies and weights, population and recipient's terms are those of the earlier request. You may "
             "leave out other columns, but leaving out what the same party already has protects nobody."
+            if beside.regrouped
+            else "are those of earlier copies held by the same party, or wider, but too few people of some group were "
+            "added, withdrawn or changed since: comparing the copies shows their values. Release them once "
+            "there are enough of them in each group, or leave them as they were."
         )
     if together or any(one.id == EARLIER_COPIES for one in closed):
         for copy in [one for one in beside.copies if one.shares_people is not False][-_MOST_COPIES:]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tasks.request.column_names import HINTS, NUMBER_WORDS, Theme, word_set
+from tasks.request.column_names import HINTS, NUMBER_WORDS, PEOPLE_WORDS, Theme, word_set
 from tasks.request.model import DEFAULT_GATES, NUMERIC, GroupLevels, PatternName, Role, ValueType, records_for
 from tasks.validation.forms import are_postcodes
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
@@ -246,8 +246,6 @@ _NUMBERS = (GENERIC_NAMES - _OF_NAMES) | word_set("mrn ssn nhs account uuid guid
 _ENDS_OF_NUMBERS = ("id", "no", "nr", "num", "nbr", "key", "code")
 """Ends of names of numbers of people or things that are written as one word, such as “pidnum”."""
 
-_PEOPLE = word_set("person patient subject participant member client customer employee case pat subj")
-
 _PEOPLE_ALONE = word_set("person patient subject participant member client pid")
 """Words that alone name the numbers of people."""
 _KEYED = word_set("visit encounter admission")
@@ -317,7 +315,7 @@ def _by_name(column: ColumnProfile) -> tuple[Theme, str] | None:
     themes = [theme for theme, hints in HINTS.items() if words & hints]
     if generic and (not themes or column.is_key):
         # A number or code that many records share is that of a site or a group, unless it is named for people.
-        shared = not words & (_OF_NAMES | _PEOPLE) and column.distinct_ratio < _FEW
+        shared = not words & (_OF_NAMES | PEOPLE_WORDS) and column.distinct_ratio < _FEW
         return (Theme.PLACE if shared else Theme.IDENTITY), _in_name(column, generic)
     if themes[:1] == [Theme.DATE] and _tells_an_event(column):
         return Theme.PRIVATE, _in_name(column, HINTS[Theme.DATE])
@@ -380,7 +378,7 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
 
 def _named_like_numbers(column: ColumnProfile) -> bool:
     """Whether a column may be named for people, or for their numbers in one word."""
-    return any(word in _PEOPLE or word.endswith(_ENDS_OF_NUMBERS) for word in column.words)
+    return any(word in PEOPLE_WORDS or word.endswith(_ENDS_OF_NUMBERS) for word in column.words)
 
 
 def percent(share: float) -> str:

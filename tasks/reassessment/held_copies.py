@@ -64,8 +64,10 @@ def few_changed(people: Names, earlier: Sequence[Names], least: int) -> bool:
 
 def judged_together(
     own: HeldCopy, others: Sequence[HeldCopy], today: TodaysCopy, ground: TodaysPopulation
-) -> tuple[dict[Measure, float], list[str]]:
-    """Worst figures of a copy's records beside some others, and the gates of the others that it would close.
+) -> tuple[dict[Measure, float], list[str], bool]:
+    """Worst figures of a copy's records beside some others, the gates of the others that it would close, and narrowing.
+
+    The last is whether fewer people match some record's cells in all copies than in the copy alone.
 
     `today` is that of the copy, `ground` as of ``held_together``, which also says what is raised; figures are rounded
     to the worse side where one of the copies has decoys.
@@ -74,6 +76,7 @@ def judged_together(
     holders = list({one.holder.id: one.holder for one in reversed(copies)}.values())
     decoyed = any(one.decoyed for one in copies)
     own_figures: dict[Measure, float] = {}
+    narrowed = False
     reported: set[Measure] = set()
     closed = []
     for first in (one for one in copies if one is own or one.is_released):
@@ -81,16 +84,16 @@ def judged_together(
         terms = {"risk_threshold": by.risk_threshold, "small_cell": by.small_cell}
         request = today.request.model_copy(update={"policy": policy.model_copy(update=terms)})
         rest = [one.laid for one in copies if one is not first]
-        figures, _ = held_together([first.laid, *rest], TodaysCopy(request, today.ground), holders, ground)
+        figures, cells = held_together([first.laid, *rest], TodaysCopy(request, today.ground), holders, ground)
         if decoyed:
             figures = {measure: _rounded(measure, figure) for measure, figure in figures.items()}
         gates = [gate for gate in by.gates if gate.measure in figures.keys() - reported]
         failed = [gate for gate in judge_gates(gates, figures) if not gate.passed]
         if first is own:
-            own_figures, reported = figures, {Measure(gate.id) for gate in failed}
+            own_figures, reported, narrowed = figures, {Measure(gate.id) for gate in failed}, cells.narrowed > 0
         else:
             closed += [f"{gate.title}, of release {first.name}: outside its policy's threshold." for gate in failed]
-    return own_figures, closed
+    return own_figures, closed, narrowed
 
 
 def worst_of(several: Sequence[Figures]) -> dict[Measure, float]:

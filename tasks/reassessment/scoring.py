@@ -89,6 +89,13 @@ class Delivered:
         places[first] = persons[order[first]]
         return cells, places
 
+    def persons(self) -> Rows:
+        """Place among the people of the person of each row of the file, −1 for a decoy."""
+        whose = self.kept.person_of_row
+        real = np.arange(len(self.kept.people)) if whose is None else whose.astype(np.intp)
+        every = np.concatenate([real, np.full(len(self.decoys), -1, dtype=np.intp)])
+        return every[keyed_order(len(every), self.order)]
+
     def generator(self, purpose: str) -> np.random.Generator:
         """Generator that a measurement draws from; the same as when the release was decided."""
         return np.random.default_rng(int.from_bytes(derive_seed(self.key_file, self.record.of_inputs, purpose)))

@@ -250,7 +250,9 @@ class Attribute(RequestPart):
     text: TextTerms | None = Field(default=None, description="Language of the text (role: text).")
     confirmed: PersonalReason | None = Field(default=None, description="Confirmation of the role, with the reason.")
     excused: PersonalReason | None = Field(
-        default=None, description="Acceptance of its release although it reveals people, with the reason."
+        default=None,
+        description="Acceptance of its release although it reveals people, or that each record is of "
+        "another person although the record id's name says otherwise, with the reason.",
     )
 
     @property
@@ -463,11 +465,14 @@ class Attribute(RequestPart):
             fix="give the column the role that was confirmed, or remove “confirmed”",
         ),
         Rule(
-            "only a sensitive or insensitive attribute, or a pseudonym, is excused",
-            lambda one: one.excused is not None and one.role not in (Role.SENSITIVE, Role.INSENSITIVE, Role.PSEUDONYM),
+            "only a sensitive or insensitive attribute, a pseudonym, or the record id is excused",
+            lambda one: (
+                one.excused is not None
+                and one.role not in (Role.SENSITIVE, Role.INSENSITIVE, Role.PSEUDONYM, Role.DIRECT)
+            ),
             "excused",
             got=lambda one: f"an excuse for the role “{one.role.value}”",
-            fix="remove it: no other role is released as collected, or links records",
+            fix="remove it: no other role is released as collected, links records, or numbers them",
         ),
         Rule(
             "sensitivity.values names only values of allowed_values",

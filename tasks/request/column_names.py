@@ -34,6 +34,9 @@ POSTCODE_WORDS = word_set("zip zipcode zcta postcode postal postalcode plz postl
 NUMBER_WORDS = word_set("id ids identifier key code number no nr num nummer")
 """Words of a name that say that a column holds numbers or codes of people or things."""
 
+PEOPLE_WORDS = word_set("person patient subject participant member client customer employee case pat subj")
+"""Words of a name that say that a column is of people."""
+
 HINTS: Mapping[Theme, frozenset[str]] = {
     Theme.IDENTITY: word_set(
         "surname forename firstname lastname fullname initials ssn sin nin nhs mrn email mail phone telephone "
@@ -110,6 +113,19 @@ _BEGINNINGS = ("wohn", "beruf", "geburts", "kinder", "familien", "staatsang", "s
 """Beginnings of compounds that are known of people."""
 
 
+_ROWS = (
+    "visit encounter stay icustay hadm hospitali[sz]ation admission discharge episode claim invoice prescription "
+    "dispensing dispensation appointment consultation specimen transaction "
+    r"\w*besuch \w*aufenthalt \w*rezept aufnahme entlassung verordnung rechnung "
+    "sejour visite ordonnance facture prelevement echantillon visita ingreso receta muestra episodio factura"
+).replace(" ", "|")
+"""Visits, claims, samples and the like, of which a person can have several."""
+_ROWS_BY_NAME = f"{_ROWS}|sample|test|order|event|trip|call|fall|falle|\\w*probe|alta"
+"""The same with words that mean other things in a title, such as “test data”."""
+_FORM = "(?:{})(?:s|es|n|en)?(?:id|no|nr|num|number|nummer|key|code)?"
+"""A word as names have it: of several, or with the ending of a number."""
+
+
 def name_words(column: str) -> tuple[str, ...]:
     """Words of a column's name, in small letters without accents.
 
@@ -161,6 +177,38 @@ def names_numbers(column: str) -> bool:
     (True, True, False)
     """
     return not _OF_NUMBERS.isdisjoint(name_words(column))
+
+
+def event_word(column: str, *texts: str) -> str:
+    """The first word that says that the rows which a column numbers are visits, claims, samples or the like.
+
+    The column's name goes first. Unless it says that they are people, texts on it and on the file count as well. Empty
+    where no word says so.
+
+    >>> event_word("visit_id"), event_word("Fallnummer"), event_word("id", "Number", "Séjours 2024")
+    ('visit', 'fallnummer', 'sejours')
+    >>> event_word("patient_id", "Visits"), event_word("record_id", "Test data")
+    ('', '')
+    """
+    words = name_words(column)
+    found = _first(_ROWS_BY_NAME, words)
+    if found or _first("|".join(PEOPLE_WORDS), words):
+        return found
+    return _first(_ROWS, (word for text in texts for word in name_words(text)))
+
+
+def names_people(column: str) -> bool:
+    """Whether a column is named as numbers of people are.
+
+    >>> names_people("mrn"), names_people("patientid"), names_people("visit")
+    (True, True, False)
+    """
+    return bool(_first("|".join(PEOPLE_WORDS | {"mrn", "ssn", "nhs"}), name_words(column)))
+
+
+def _first(forms: str, words: Iterable[str]) -> str:
+    """The first word in one of some forms, empty where there is none."""
+    return next((word for word in words if re.fullmatch(_FORM.format(forms), word)), "")
 
 
 def series_of(columns: Iterable[str]) -> tuple[tuple[str, ...], ...]:

@@ -52,6 +52,19 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
             "role",
         ),
         Rule(
+            "of direct identifiers only dataset.record_id is excused, where dataset.person does not say whose rows are",
+            at_first(
+                "excused",
+                lambda one, name: (
+                    one.attributes[name].excused is not None
+                    and one.attributes[name].role is Role.DIRECT
+                    and (name != one.dataset.record_id or one.dataset.person is not None)
+                ),
+            ),
+            got="an excuse for a direct identifier",
+            fix="remove it: direct identifiers are not released, and risks are of the people that dataset.person names",
+        ),
+        Rule(
             "attributes of rows need dataset.person, which says whose each row is",
             at_first("of", lambda one, name: one.dataset.person is None and name in one.of_rows),
             got="of: row without dataset.person",

@@ -117,7 +117,7 @@ class Dataset(FileForm):
 
 
 class ChangesSince(RequestPart):
-    """Reason for a small number of people added or removed since an earlier copy held by the same party."""
+    """Reason for a small number of people added, removed or changed since an earlier copy held by the same party."""
 
     release: ReleaseId = Field(description="Release id of the last earlier copy that the party holds.")
     because: Text = Field(description="Reason that the reviewers judge, such as a withdrawn consent.")
@@ -153,7 +153,7 @@ class ReleaseRequest(RequestPart):
     )
     changes_since: ChangesSince | None = Field(
         default=None,
-        description="Reasons for fewer people added or removed since an earlier copy than the policy's least class.",
+        description="Reason for fewer people added, removed or changed since an earlier copy than the least class.",
     )
     policy: Policy
 

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from tasks.decision.record import SAME_PERSON, SkippedCheck
+from tasks.request.column_names import event_word, names_people
 from tasks.request.model import Attribute, PatternName, ReleaseRequest, Role, SafeHarborRule, ValueType
 from tasks.validation.columns import OLDEST_AGE, named_age
 from tasks.validation.patterns import (
@@ -140,9 +142,10 @@ def derive(request: ReleaseRequest) -> ValidationPlan:
 def is_age(column: str, attribute: Attribute) -> bool:
     """Whether a column holds ages: declared so for Safe Harbor, or “age” or “Alter” is in its name.
 
-    >>> from tasks.request.model import Attribute, Role
-    >>> [is_age(name, Attribute(role=Role.SENSITIVE)) for name in ("age", "AgeAtVisit", "age_2", "stage", "page")]
-    [True, True, True, False, False]
+        >>> from tasks.request.column_names import event_word, names_people
+    from tasks.request.model import Attribute, Role
+        >>> [is_age(name, Attribute(role=Role.SENSITIVE)) for name in ("age", "AgeAtVisit", "age_2", "stage", "page")]
+        [True, True, True, False, False]
     """
     return attribute.type is not ValueType.DATE and (attribute.safe_harbor is SafeHarborRule.AGE or named_age(column))
 
@@ -207,6 +210,7 @@ def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute)
     if column == request.dataset.person:
         yield Check("present", "person named", column, "code", PRESENCE)
     elif column == request.dataset.record_id:
+        yield from _rows_of_events(request, column, attribute)
         yield Check("unique", "unique record id", column, "code", "ExpectColumnValuesToBeUnique")
         yield Check("present", "record id present", column, "code", PRESENCE)
     elif attribute.role is Role.PSEUDONYM:
@@ -250,6 +254,25 @@ def _of_people(request: ReleaseRequest, column: str, attribute: Attribute) -> It
     if rows and attribute.role is Role.DIRECT and number and attribute.safe_harbor is not SafeHarborRule.ZIP:
         ways = f"state “dataset.person: {column}”, or “role: withheld” if nobody is named"
         yield Check("one row a person", f"no person in several rows; else {ways}", column, "again", _BETWEEN, _NONE)
+
+
+def _rows_of_events(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
+    """The check that fails where rows are named as visits or the like and nothing says that each is of another person.
+
+    A number of people among the direct identifiers says so: validation fails where it repeats.
+    """
+    data = request.dataset
+    numbered = any(one != column and names_people(one) for one in request.with_role(Role.DIRECT))
+    if data.person is None and attribute.excused is None and not numbered:
+        word = event_word(column, attribute.description or "", data.title, Path(data.path).name)
+        if word:
+            words = (
+                f"each row of another person, although “{word}” names the rows; else name each row's person "
+                f"(dataset.person), or, if it is so, write under {column}: “excused: {{by: NAME, because: each person "
+                "has one row}”"
+            )
+            # No code is below 0: each row fails, since nothing in the file shows whose it is.
+            yield Check(SAME_PERSON, words, column, "code", _BETWEEN, {"max_value": -1})
 
 
 def _one_value(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:

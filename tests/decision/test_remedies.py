@@ -119,6 +119,9 @@ def test_people_in_several_rows_are_to_be_named() -> None:
         *first, last = remedies(records.changed(record, validation=validation))[:told]
         assert last.startswith("State in dataset.person which column names the person of each row")
         assert first == ["Correct the data, or withhold the columns that failed a check."] * (told - 1)
+    named = record.validation.model_copy(update={"checks": (repeated.model_copy(update={"column": "visit"}),)})
+    (told_of_rows, *_) = remedies(records.changed(record, validation=named))
+    assert told_of_rows.endswith("write under visit: “excused: {by: NAME, because: each person has one row}”.")
 
 
 def test_conditions_and_passed_gates() -> None:
@@ -209,6 +212,11 @@ def test_copies_that_close_a_gate_are_named_with_the_command_that_revokes_them()
     there = " (with the --workspace of this release)"
     assert first.endswith(f": releasegate revoke 111111111111 --recipient lab --as NAME --reason REASON{there}")
     assert second.endswith(f": releasegate revoke 333333333333 --recipient lab --as NAME --reason REASON{there}")
+    people = records.changed(record, earlier=fact.model_copy(update={"regrouped": False}))
+    assert remedies(people)[0].startswith(
+        "This copy alone would pass: its groups are those of earlier copies held by the same party, or wider, but too "
+        "few people of some group were added, withdrawn or changed since"
+    )
     closed_alone = gate.model_copy(update={"passed": False, "alone": gate.threshold + 1, "overridden": None})
     condition = records.changed(record, gates=(*record.gates, closed_alone))
     assert next(iter(remedies(condition))).startswith("Groups differ from those of earlier copies")

@@ -21,7 +21,9 @@ from tasks.decision.remedies import remedies
 from tasks.reassessment.record import TodaysVerdict
 from tests.support.acting import cast_vote
 from tests.support.examples import quick_and_slow
-from tests.support.world import NOW, WHOLE_CELLS, ZIPS, Row, World, drawn_rows, recipient
+from tests.support.longitudinal_world import COLUMNS as VISIT_COLUMNS
+from tests.support.longitudinal_world import PERSON, visit_rows
+from tests.support.world import COLUMNS, NOW, WHOLE_CELLS, ZIPS, Row, World, drawn_rows, recipient
 
 INFORMED = "transparent.maximum_risk"
 GATES = [{"measure": INFORMED, "at_most": 0.1, "because": "a small world"}]
@@ -110,6 +112,62 @@ def test_one_person_withdrawn_or_added_is_not_shown_by_comparing(world: World, e
     )
     assert record.earlier is not None
     assert (record.earlier.few_changed, record.earlier.least_class) == (True, 11)
+
+
+def corrected(rows: list[Row], *positions: int) -> list[Row]:
+    """The same rows, some with another diagnosis."""
+    return [row | ({"diagnosis": "Corrected"} if place in positions else {}) for place, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("form", quick_and_slow({"csv"}, ["csv", "parquet", "rows of people", "beside noise"]))
+def test_one_corrected_value_is_not_shown_by_comparing(world: World, engine: Any, form: str) -> None:
+    """The files would differ in one diagnosis; noise, which is another in each, does not hide whose class has it."""
+    terms: dict[str, Any] = {"delivery_format": "parquet"} if form == "parquet" else {}
+    rows, columns = list(drawn_rows()), COLUMNS
+    if form == "rows of people":
+        rows, columns, terms = visit_rows(), VISIT_COLUMNS, PERSON
+    if form == "beside noise":
+        terms = {"masking": [{"attributes": ["visits"], "method": "additive-noise", "noise": 0.5}]}
+    records = []
+    for day, some in enumerate([rows, rows, corrected(rows, 5)]):
+        world.write_rows(some, columns)
+        records.append(record_of(released(world, engine, day, **terms)))
+    assert [one.decision for one in records] == [Verdict.APPROVED, Verdict.APPROVED, Verdict.BLOCKED]
+    same, other = (one.earlier for one in records[1:])
+    assert same is not None
+    assert other is not None
+    assert (same.few_changed, same.few_revised) == (False, False)
+    assert (other.few_changed, other.few_revised, other.regrouped) == (False, True, False)
+    gate = gate_of(records[2], EARLIER_COPIES)
+    assert gate.because.startswith("Released values of a few people, fewer than 11, differ between the copies.")
+
+
+@pytest.mark.slow
+def test_a_reason_for_a_corrected_value_is_for_reviewers(world: World, engine: Any) -> None:
+    first = released(world, engine, policy=REVIEWED)
+    cast_vote(ReleaseAction(first.release_id, world.workspace, "R. Reviewer", "Fine.", clock=lambda: NOW), "approve")
+    world.write_rows(corrected(list(drawn_rows()), 5))
+    reason = {"release": first.release_id, "because": "A diagnosis was wrong."}
+    assert record_of(released(world, engine, 1, policy=REVIEWED)).decision == "blocked"
+    assert record_of(released(world, engine, 2, policy=REVIEWED, changes_since=reason)).decision == "awaiting review"
+
+
+@pytest.mark.slow
+def test_corrected_people_are_judged_as_added_ones_are(world: World, engine: Any) -> None:
+    """Twenty are enough by themselves; where presence is known they hide among those of their cell alone."""
+    rows, known = list(drawn_rows()), {"presence": "known"}
+    for day, (policy, few) in enumerate((({}, Verdict.APPROVED), (known, Verdict.BLOCKED))):
+        world.write_rows(rows)
+        released(world, engine, 2 * day, policy=policy, recipients=[recipient(f"university-{day}")])
+        world.write_rows(corrected(rows, *range(20)))
+        record = record_of(
+            released(world, engine, 2 * day + 1, policy=policy, recipients=[recipient(f"university-{day}")])
+        )
+        assert record.decision is few
+        assert record.earlier is not None
+        assert (record.earlier.few_revised, record.earlier.regrouped) == (False, False)
+        if few is Verdict.BLOCKED:
+            assert "groups are those of earlier copies held by the same party, or wider, but" in remedies(record)[0]
 
 
 @pytest.mark.slow

@@ -66,6 +66,16 @@ REFUSALS = {
         "{role: direct identifier}\n  patient",
         "dataset.record_id",
     ),
+    "an excuse for a record id beside persons": (
+        "{role: direct identifier, of: row}\n  patient",
+        "{role: direct identifier, of: row, excused: {by: a, because: b}}\n  patient",
+        "attributes.record_id.excused",
+    ),
+    "an excuse for another direct identifier": (
+        "patient: {role: direct identifier}",
+        "patient: {role: direct identifier, excused: {by: a, because: b}}",
+        "attributes.patient.excused",
+    ),
     "a quasi-identifier of rows": (
         "zip:\n    role: quasi-identifier",
         "zip:\n    of: row\n    role: quasi-identifier",

@@ -213,7 +213,7 @@ def _document() -> dict[str, Any]:
         "schema_version": "releasegate/request/1",
         "title": "Visits",
         "requested_by": "a.steward",
-        "dataset": {"path": "data.csv", "title": "Visits", "source": "drawn", "record_id": "record_id"},
+        "dataset": {"path": "data.csv", "title": "Patients", "source": "drawn", "record_id": "record_id"},
         "attributes": {
             "record_id": {"role": "direct identifier"},
             "age": {"role": "quasi-identifier", "type": "integer", "hierarchy": {"file": "age.csv"}},

@@ -24,15 +24,23 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 
 
 def build_request(
-    attributes: dict[str, dict[str, Any]] | None = None, person: str | None = None, **policy: Any
+    attributes: dict[str, dict[str, Any]] | None = None, person: str | None = None, **terms: Any
 ) -> ReleaseRequest:
-    dataset = {"path": "clinic.csv", "title": "Clinic", "source": "synthetic", "record_id": "record_id"}
+    """A request; `terms` are of its dataset or of the policy's validation."""
+    dataset = {
+        "path": "clinic.csv",
+        "title": "Clinic",
+        "source": "synthetic",
+        "record_id": "record_id",
+        "person": person,
+    }
+    policy = {name: terms.pop(name) for name in terms.keys() - dataset.keys()}
     return ReleaseRequest.model_validate(
         {
             "schema_version": "releasegate/request/1",
             "title": "Clinic",
             "requested_by": "steward",
-            "dataset": dataset | {"person": person},
+            "dataset": dataset | terms,
             "attributes": attributes or ATTRIBUTES,
             "population": {"path": "population.csv", "source": "synthetic"},
             "recipients": [

@@ -8,6 +8,7 @@ import pytest
 
 from tasks.validation.repeated_people import repeated_people
 from tasks.validation.run import validate
+from tasks.validation.suite import derive
 from tests.validation.conftest import build_request
 
 PEOPLE, ROWS = 60, 300
@@ -120,3 +121,50 @@ def test_what_merely_goes_together_is_nobody(quasi: tuple[str, ...], withheld: s
         "ward": chance.choice(["north 1", "south 2"], 1200),
     }
     assert found(people, quasi, **{withheld: "withheld"}) == ({}, 0)
+
+
+ONE_ROW = {"by": "Dr. Ada Amsel", "because": "Each person has one discharge."}
+
+
+@pytest.mark.parametrize(
+    ("column", "terms", "data", "word"),
+    [
+        ("visit", {}, {}, "visit"),
+        ("sampleNo", {}, {}, "sample"),
+        ("Fallnummer", {}, {}, "fallnummer"),
+        ("record_id", {"description": "Número del ingreso"}, {}, "ingreso"),
+        ("record_id", {}, {"path": "data/claims-2024.csv"}, "claims"),
+        ("record_id", {}, {"title": "Séjours de 2024"}, "sejours"),
+        ("record_id", {}, {"title": "Test data", "path": "sample.csv"}, ""),
+        ("patient_id", {}, {"title": "Patients with visits", "path": "visits.csv"}, ""),
+        ("visit", {"excused": ONE_ROW}, {}, ""),
+        ("visit", {}, {"person": "patient"}, ""),
+    ],
+)
+def test_rows_named_as_visits_are_no_people_unless_somebody_says_so(
+    column: str, terms: dict[str, Any], data: dict[str, str], word: str
+) -> None:
+    rows = {"of": "row"} if "person" in data else {}
+    attributes: dict[str, dict[str, Any]] = {column: {"role": "direct identifier", **rows, **terms}}
+    attributes |= {"patient": {"role": "direct identifier"}} if rows else {}
+    attributes |= {"sex": {"role": "quasi-identifier", "hierarchy": levels(np.array(["F", "M"]))}}
+    frame = pd.DataFrame({name: pd.array([*"FMFM"], dtype="string[pyarrow]") for name in attributes})
+    frame[column] = pd.array([*"1234"], dtype="string[pyarrow]")
+    request = build_request(attributes, record_id=column, **data)
+    checks = validate(frame, request, np.ones(4, dtype=np.bool_)).fact.checks
+    made = [one for one in checks if one.id.startswith("same person/") and one.column == column]
+    assert [(one.passed, one.failed) for one in made] == [(False, 4)] * bool(word)
+    for one in made:
+        assert f"although “{word}” names the rows" in one.expectation
+        assert f"write under {column}: “excused: {{by: NAME, because: each person has one row}}”" in one.expectation
+
+
+def test_a_number_of_people_among_the_direct_identifiers_shows_whose_visits_they_are() -> None:
+    """Validation fails where it repeats, so that nobody has to say more."""
+    identifier = {"role": "direct identifier"}
+    sex = {"role": "quasi-identifier", "hierarchy": levels(np.array(["F", "M"]))}
+    for name, made in (("mrn", 0), ("ward", 1)):
+        request = build_request({"visit_id": identifier, name: identifier, "sex": sex}, record_id="visit_id")
+        kinds = [one.kind for one in derive(request).checks if one.column == "visit_id"]
+        assert kinds.count("same person") == made
+        assert [one.kind for one in derive(request).checks if one.column == name] == ["one row a person"]
