@@ -202,7 +202,8 @@ def _bundle(bundle: Path, named: Workspace, trust: Trust | None, *, alone: bool)
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
             states = {who: _state(case) for who, case in cases_of(report, opened, utc_now()).items()}
-    signers = {} if trust is None else check_signed(report, recorder, trust)
+    unchecked = "not checked: give --trust" if report.signed else ""
+    signers = unchecked if trust is None else check_signed(report, recorder, trust)
     return {
         "release_id": report.release_id,
         "files": report.files,
