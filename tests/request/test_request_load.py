@@ -18,6 +18,8 @@ import tasks.request.model
 from tasks.core.errors import RequestError, WorkspaceError
 from tasks.request.document import read_document
 from tasks.request.load import LoadedRequest, load_request
+from tasks.request.model import Measure, Role
+from tasks.request.reading import _suggestion
 from tests.support.examples import examples
 
 Refused = Callable[[str], RequestError]
@@ -715,3 +717,19 @@ def test_whatever_the_bytes_are_the_answer_is_a_request_error(tmp_path: Path, co
     path.write_bytes(content)
     with pytest.raises(RequestError):
         load_request(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "choices", "told"),
+    [
+        ("transparent.max_risk", list(Measure), "did you mean “transparent.maximum_risk”?"),
+        ("identifier", list(Role), "did you mean “direct identifier” or “quasi-identifier”?"),
+        ("quasi", list(Role), "did you mean “quasi-identifier”?"),
+        ("sensitve", list(Role), "did you mean “sensitive”?"),
+        ("%", list(Role), "take one of the choices"),
+    ],
+)
+def test_the_choice_that_was_meant_is_named_or_both_that_are_as_close(
+    given: str, choices: list[str], told: str
+) -> None:
+    assert _suggestion(given, [str(one) for one in choices]) == told
