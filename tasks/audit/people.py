@@ -137,8 +137,9 @@ def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duti
 
     An exception is a vote or an override by the requester, or without a signature from the login that the request came
     from, or by a person whom the policy does not name, who was not enrolled in this role or, without a signature, acted
-    from a login that is not theirs; votes under different names from one login, without a signature; a vote on a release by an officer who reopened it or overrode its gates; and a
-    file that was delivered without the approvals that its decision required.
+    from a login that is not theirs; votes under different names from one login, without a signature; a vote on a
+    release by an officer who reopened it or overrode its gates; and a file that was delivered without the approvals
+    that its decision required.
     """
     pairs = [(case, entry) for case in cases for entry in case.entries if period.holds(entry.at)]
     votes = [(case, entry) for case, entry in pairs if entry.event is Event.VOTED]
