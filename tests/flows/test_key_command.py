@@ -179,4 +179,4 @@ def test_keys_that_cannot_be_used(sealed: Sealed, spoil: Callable[[Vault], objec
 def test_a_workspace_without_a_ledger(tmp_path: Path, releasegate: Any) -> None:
     told = releasegate("key", "rotate", "--workspace", tmp_path)
     assert told.code == 2
-    assert "there is no ledger" in told.err
+    assert "there is no workspace" in told.err
