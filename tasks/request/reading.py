@@ -22,6 +22,7 @@ from tasks.core.collector import collector_paused
 from tasks.core.errors import RequestError, RequestProblem
 from tasks.core.opening import open_regular
 from tasks.core.people import PERSON_ID
+from tasks.core.plain_name import plain_name
 from tasks.request.document import (
     MAXIMUM_BYTES,
     NOTHING,
@@ -134,6 +135,8 @@ def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> M
         fix = _suggestion(value, _choices(form.annotation_at(location)))
     elif kind == "string_pattern_mismatch":
         words = _PATTERNS.get(context["pattern"], "")
+        meant = plain_name(str(value), ".") if context["pattern"] == PERSON_ID and form.shows_value(location) else ""
+        fix = f"did you mean “{meant}”?" if meant else fix
     elif kind == "string_type" and not isinstance(value, int | float):
         fix = "write one text in place of it"
     elif kind == "string_too_long":

@@ -90,6 +90,11 @@ def test_a_byte_order_mark_and_aliases_are_fine(tmp_path: Path, good: str) -> No
 @pytest.mark.parametrize(
     ("edit", "path", "told"),
     [
+        (
+            ("requested_by: a.steward", "requested_by: Jo Lindqvist"),
+            "requested_by",
+            ("1 to 64 small letters", "“Jo Lindqvist”", "did you mean “jo.lindqvist”?"),
+        ),
         (("cost: 4", "cost: -4"), "recipients[0].stakes.cost", ("greater than 0", "the number -4", "correct")),
         (("cost: 4", "cost: 0"), "recipients[0].stakes.cost", ("greater than 0", "the number 0", "correct")),
         (("cost: 4", "cost: .nan"), "recipients[0].stakes.cost", ("finite", "the number nan", "digits")),
