@@ -266,7 +266,7 @@ def _enrolled(workspace: Path, item: Enrollable, officer: str) -> int:
 
 
 def _beside(item: EnrolledItem, before: EnrolledItem, at: datetime) -> list[str]:
-    """What an enrolment takes the place of."""
+    """Line on the enrolment that a new one takes the place of."""
     if before == item:
         return [f"  was enrolled already, on {at:%Y-%m-%d}"]
     return [f"  replaces the enrolment of {at:%Y-%m-%d}: {_details(before)}"]

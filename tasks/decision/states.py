@@ -89,7 +89,7 @@ _DONE = {
     StateChange.OVERRIDE: "overridden",
     StateChange.REOPEN: "put before its reviewers again",
 }
-"""What people do to a release, as a participle."""
+"""Participles of the changes that people make."""
 _BECAUSE = {
     (State.BLOCKED, StateChange.REVOKE): ": nothing was delivered",
     (State.RELEASED, StateChange.OVERRIDE): ": no gate blocks it",
