@@ -148,7 +148,8 @@ def check_credentials(credentials: Credentials, now: datetime) -> None:
     except x509.ExtensionNotFound:
         usage = None
     except ValueError:
-        raise _unfit(where, "the certificate cannot be read", "well-formed extensions", "malformed extensions") from None
+        unread = "the certificate cannot be read"
+        raise _unfit(where, unread, "well-formed extensions", "malformed extensions") from None
     if _public(key) != _public(certificate):
         raise _unfit(
             where,
