@@ -103,9 +103,7 @@ def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
     if loaded is None:
         raise _cannot_be_opened("private key", place, "a private key in PEM, and its passphrase")
     key = _supported(loaded, place)
-    certificates = {
-        one: path for path in files if b"BEGIN CERT" in contents[path] for one in read_certificates(path)
-    }
+    certificates = {one: path for path in files if b"BEGIN CERT" in contents[path] for one in read_certificates(path)}
     own = next((one for one in certificates if _public(one) == _public(key)), None)
     if own is None:
         raise WorkspaceError(
