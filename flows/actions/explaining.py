@@ -13,20 +13,25 @@ from flows.gate.dry_run import dry_run
 from flows.pipeline.second_process import expect_second_process, in_second_process
 from flows.releases.program import code_fact
 from flows.releases.recall import Recalled, find_bundle, recall
+from flows.workspace.actor import utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger, recorder_of
 from flows.workspace.progress import step
 from reports.explanation.answer import Explained
 from tasks.candidate.candidate import Redaction
 from tasks.core.errors import WorkspaceError
+from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator, seed_commitment
 from tasks.dates.offsets import offset_key
 from tasks.dates.released_dates import ReleasedDates, released_dates
+from tasks.decision.changes import read_standing
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided, Starter
 from tasks.decision.explain.explain import explain as explain_decision
 from tasks.decision.record import DecisionRecord
+from tasks.decision.standing import Standing
+from tasks.delivery.verification import decision_path
 from tasks.generalization.game.count_index import CountIndex
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
@@ -55,7 +60,17 @@ def explained_release(reference: str, recipient: str | None, place: Workspace) -
         recorder = recorder_of(bundle, place)
         with open_ledger(recorder) as ledger:
             recalled = recall(bundle, ledger, recorder)
-        return recalled, _explained(recalled, recipient, place)
+            stand = {
+                who: read_standing(ledger, record, file_sha256(bundle / decision_path(who)), utc_now())
+                for record in recalled.records
+                for who in (record.recipient.id,)
+            }
+        explained = _explained(recalled, recipient, place)
+        return recalled, [_as_it_stands(one, stand[one.record.recipient.id]) for one in explained]
+
+
+def _as_it_stands(one: Explained, standing: Standing) -> Explained:
+    return one if standing.why == " ".join(one.record.reasons) else replace(one, since=standing)
 
 
 def explained_dry_run(

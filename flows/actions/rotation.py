@@ -10,7 +10,7 @@ from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger
 from flows.workspace.locking import is_locked, locked
-from tasks.core.errors import WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.secret_variables import secret
 from tasks.decoys.vault import VARIABLE, KeyRing, Vault, add_key, keep_newest_key
 from tasks.ledger.entry import Event
@@ -48,8 +48,9 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
     5. The ledger records the rotation.
 
     Copies of manifests that dropped keys sealed, such as backups, cannot be opened afterwards.
-    Raises WorkspaceError if the keys come from the environment, cannot be read or written, or another process is at
-    work; ParameterError or TamperingFound if a manifest cannot be opened, and keeps the old keys then.
+    Raises BadInput if nothing was ever sealed; WorkspaceError if the keys come from the environment, cannot be read or
+    written, or another process is at work; ParameterError or TamperingFound if a manifest cannot be opened, and keeps
+    the old keys then.
     """
     if secret(VARIABLE).strip():
         raise WorkspaceError(
@@ -71,6 +72,14 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
     # Of two rotations at once, one would lose the other's key, and the manifests under it.
     lock = vault.key_file.with_name(f"{vault.key_file.name}.lock")
     with open_ledger(workspace, clock=clock) as ledger, locked(lock, refused):
+        if not (vault.key_file.exists() or vault.sealed() or vault.crosswalks()):
+            raise BadInput(
+                "there is nothing to rotate",
+                where=str(vault.key_file),
+                expected="keys that seal manifests of decoys or crosswalks of pseudonyms",
+                got="none: no release of this workspace has needed one",
+                fix="no step is needed",
+            )
         if drop_old:
             _check_idle(workspace)
         ring = add_key(vault.key_file)

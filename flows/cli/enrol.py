@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal
 
@@ -27,6 +28,7 @@ from flows.library.texts import LARGEST_TEXT, LibraryText, checked_text
 from flows.workspace.folders import Workspace, open_workspace
 from flows.workspace.ledger import open_ledger
 from reports.model.blocks import outcome, table
+from reports.model.document import Block
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
 from tasks.core.opening import open_regular
@@ -259,8 +261,15 @@ def _text_enrolled(
 
 
 def _enrolled(workspace: Path, item: Enrollable, officer: str) -> int:
-    enrol_items(Workspace(workspace.resolve()), [item], officer, _key_file(), ask=ask_passphrase)
-    return _report("enrolled", [item_of(item)])
+    before = enrol_items(Workspace(workspace.resolve()), [item], officer, _key_file(), ask=ask_passphrase)
+    return _report("enrolled", [item_of(item)], _beside(item_of(item), *before) if before else [])
+
+
+def _beside(item: EnrolledItem, before: EnrolledItem, at: datetime) -> list[str]:
+    """Line on the enrolment that a new one takes the place of."""
+    if before == item:
+        return [f"  was enrolled already, on {at:%Y-%m-%d}"]
+    return [f"  replaces the enrolment of {at:%Y-%m-%d}: {_details(before)}"]
 
 
 def _opened(file: Path) -> BinaryIO:
@@ -287,21 +296,21 @@ def _is_named(item: EnrolledItem, name: str) -> bool:
     return name == (f"{item.id}/{item.version}" if isinstance(item, EnrolledPolicy | EnrolledText) else item.id)
 
 
-def _report(verb: str, found: Iterable[EnrolledItem]) -> int:
+def _report(verb: str, found: Iterable[EnrolledItem], beside: Iterable[Block] = ()) -> int:
     items = tuple(found)
     document = {verb: [one.model_dump(mode="json") for one in items]}
     lines = (outcome(verb, f": {title_of(one)}", aside=f" {_details(one)}") for one in items)
-    return answer(document, lines)
+    return answer(document, [*lines, *beside])
 
 
 def _details(item: EnrolledItem) -> str:
     if isinstance(item, EnrolledPolicy | EnrolledText):
         return f"SHA-256 {item.sha256}"
     if isinstance(item, EnrolledPopulation):
-        return f"{item.people:,} people in column {item.count}, from {item.source}"
+        return f"{item.people:,} people in column “{item.count}”, from “{item.source}”"
     if isinstance(item, EnrolledSample) and item.everybody:
-        return f"everybody is in the file, {item.source}"
+        return f"everybody is in the file, “{item.source}”"
     if isinstance(item, EnrolledSample):
         stated = f"{item.size:,} people" if item.size else f"sampling fraction {item.sampling_fraction:g}"
-        return f"{stated}, {item.source}"
+        return f"{stated}, “{item.source}”"
     return ", ".join(filter(None, (item.name, item.title, *item.roles, *(f"login {one}" for one in item.logins))))

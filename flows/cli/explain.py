@@ -66,6 +66,7 @@ def _document(one: Explained) -> dict[str, Any]:
     return {
         "recipient": explanation.recipient,
         "decision": explanation.verdict.value,
+        "state": one.state,
         "reasons": list(explanation.reasons),
         "strongest": [_reason(one, reason) for reason in explanation.strongest],
         "attacks": {

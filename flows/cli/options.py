@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.workspace.folders import nearest_workspace, no_workspace
+from tasks.core.errors import BadInput
 
 if TYPE_CHECKING:
     from tasks.ledger.chain import Checkpoints
@@ -19,8 +20,19 @@ DEFAULT_WORKSPACE = Path("workspace")
 
 
 def _nearest(context: typer.Context, param: typer.CallbackParam, value: Path) -> Path:
-    """The workspace that is named, or else the nearest; the default itself where there is none."""
+    """The workspace that is named, or else the nearest; the default itself where there is none.
+
+    Raises BadInput if it is a file.
+    """
     source = context.get_parameter_source(str(param.name))
+    if value.exists() and not value.is_dir():
+        raise BadInput(
+            "the workspace is not a folder",
+            where=f"--workspace {value}",
+            expected="a folder",
+            got="a file",
+            fix="name the folder of the ledger and the bundles",
+        )
     return nearest_workspace(Path.cwd()) or value if source is not None and source.name == "DEFAULT" else value
 
 

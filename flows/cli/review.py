@@ -15,6 +15,7 @@ from reports.model.blocks import outcome
 from reports.model.document import Block
 from tasks.core.plural import plural
 from tasks.decision.states import State
+from tasks.decision.verdict import still_needed
 
 _CODES = {State.AWAITING_REVIEW: ExitCode.AWAITING_REVIEW, State.RELEASED: ExitCode.APPROVED}
 _CLOSED = "Votes stay closed until all are in; until then you may vote again, which replaces your vote."
@@ -52,7 +53,7 @@ def review(
     reviewers; the requester is never one. Nobody sees a vote or its reason before all required
     votes are cast, and until then each may be changed. A single vote to reject rejects the release; if all approve, the
     delivery and the certificate are added to the bundle. A reviewer with a registered key signs the vote with it. Exit
-    code 0 if the release is approved with this vote, 3 if it is rejected, 4 if votes are still missing.
+    code 0 if the release is approved with this vote, 3 if it is rejected, 4 while it awaits votes.
     """
     if vote is None:
         if reviewer or reason:
@@ -62,7 +63,12 @@ def review(
         ]
         if not found:
             raise typer.BadParameter("the release has no such recipient")
-        return answer({"recipients": [_document(one) for one in found]}, _overview(found))
+        waits = any(one.case.standing.state is State.AWAITING_REVIEW for one in found)
+        return answer(
+            {"recipients": [_document(one) for one in found]},
+            _overview(found),
+            code=ExitCode.AWAITING_REVIEW if waits else ExitCode.APPROVED,
+        )
     if reviewer is None or reason is None:
         raise typer.BadParameter("give --vote, --as and --reason together")
     voted = cast_vote(action_on(release, workspace, reviewer, reason, recipient), vote.value)
@@ -112,7 +118,7 @@ def _overview(found: list[Overview]) -> Iterator[Block]:
             f"votes in   {len(voted)} of {required}: {', '.join(voted) or 'none'}",
         ]
         lines = [
-            standing.why,
+            still_needed(record, standing.why, len(voted)),
             f"record     {one.case.record_sha256}",
             f"valid      {record.valid_from} to {record.valid_until}",
             *supersedes,

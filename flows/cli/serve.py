@@ -44,7 +44,7 @@ def serve(
 
     host, _, port = listen.rpartition(":")
     if not (host and port.isdecimal() and int(port) < 2**16):
-        raise typer.BadParameter("--listen is a host, a colon and a port")
+        raise typer.BadParameter("--listen is a host, a colon and a port from 0 to 65535")
     start_logging(as_json=json_logs)
     run(service_of(workspace, tuple(root or ()), inbox), prefect=prefect, pool=pool, host=host, port=int(port))
     return 0

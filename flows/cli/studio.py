@@ -27,7 +27,9 @@ def studio(
     population: Annotated[
         Path | None, typer.Option(help="Counts of people by quasi-identifier values; with a data file.")
     ] = None,
-    port: Annotated[int, typer.Option(help="Port of this machine to listen at; any free one by default.", min=0)] = 0,
+    port: Annotated[
+        int, typer.Option(help="Port of this machine to listen at; any free one by default.", min=0, max=65535)
+    ] = 0,
 ) -> int:
     """Write a request in a page on this machine: columns, terms, risk, the run and its decision.
 
@@ -73,11 +75,11 @@ def _request(file: Path, population: Path | None) -> Path:
 def _listening(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise WorkspaceError(
             "the studio cannot listen at this port",
             where="--port",
             expected="a free port of this machine",
-            got=getattr(error, "strerror", None) or "a refusal by the system",
+            got=error.strerror or "a refusal by the system",
             fix="choose another port, or none for any free one",
         ) from None

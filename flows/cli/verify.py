@@ -29,8 +29,8 @@ from reports.model.blocks import outcome
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.states import State
-from tasks.delivery.manifest import MANIFEST_FILE
-from tasks.delivery.verification import DECISIONS, DELIVERIES, verify_bundle
+from tasks.delivery.manifest import MANIFEST_FILE, PARTS
+from tasks.delivery.verification import DECISIONS, DELIVERIES, RELEASE_ID, verify_bundle
 from tasks.ledger.chain import Checkpoints
 from tasks.signature.credentials import read_certificates
 
@@ -148,8 +148,20 @@ def _is_certificate(target: str) -> BadInput:
     )
 
 
-def _refuse_delivery(folder: Path) -> None:
-    """Refuse the folder that a recipient receives, which has no decisions and is no bundle."""
+def _refuse_no_bundle(folder: Path) -> None:
+    """Refuse a folder that is no bundle: one with nothing of a bundle, and what a recipient receives.
+
+    A folder that is named as a release must be one, whatever was taken out of it.
+    """
+    is_named = RELEASE_ID.fullmatch(folder.resolve().name)
+    if folder.is_dir() and not is_named and not any((folder / one).exists() for one in (MANIFEST_FILE, *PARTS)):
+        raise BadInput(
+            "this folder is no bundle",
+            where=str(folder),
+            expected=f"the folder of a release, with {MANIFEST_FILE} and decisions",
+            got="a folder with nothing of a bundle",
+            fix="name the release by its id, or the folder below releases in the workspace",
+        )
     holds = all((folder / one).is_file() for one in (MANIFEST_FILE, "dictionary.json"))
     if holds and not any((folder / one).exists() for one in (DECISIONS, DELIVERIES)):
         raise BadInput(
@@ -193,7 +205,7 @@ def _ledger(
 
 
 def _bundle(bundle: Path, named: Workspace, trust: Trust | None, *, alone: bool) -> dict[str, object]:
-    _refuse_delivery(bundle)
+    _refuse_no_bundle(bundle)
     recorder, states = None, {}
     if alone or not bundle.is_dir():
         report = verify_bundle(bundle, None)
@@ -202,7 +214,8 @@ def _bundle(bundle: Path, named: Workspace, trust: Trust | None, *, alone: bool)
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
             states = {who: _state(case) for who, case in cases_of(report, opened, utc_now()).items()}
-    signers = {} if trust is None else check_signed(report, recorder, trust)
+    unchecked = "not checked: give --trust" if report.signed else ""
+    signers = unchecked if trust is None else check_signed(report, recorder, trust)
     return {
         "release_id": report.release_id,
         "files": report.files,

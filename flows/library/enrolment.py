@@ -6,6 +6,7 @@ the workspace makes it, and the ledger records it as the first, with their login
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -53,8 +54,10 @@ def enrol(
     *,
     ask: Ask = nobody_to_ask,
     clock: Clock = utc_now,
-) -> None:
+) -> tuple[EnrolledItem, datetime] | None:
     """Enrol items in the name of an officer; an item takes the place of an enrolled one of the same key.
+
+    Returns the item that the first one takes the place of, and when it was enrolled last; None where there is none.
 
     Raises BadInput if `by` is no enrolled officer or the login is another person's, or an item is not permitted;
     WorkspaceError if the officer's private key cannot be opened.
@@ -63,10 +66,12 @@ def enrol(
         directory = Directory.of(ledger)
         officer, signer = _acting(ledger, directory, by, key, ask)
         body = Enrolment(items=tuple(map(item_of, items)), by=officer.name)
+        before = directory.in_force(body.items[0])
         directory.check_names(body.items)
         directory.enrol(body)
         _keep(workspace, items)
         _append(ledger, Event.ENROLLED, body, clock, signer)
+    return before
 
 
 def end_enrolment(
@@ -141,8 +146,8 @@ def check_enrolled(
                 loaded.place(place),
                 "a file enrolled by its hash"
                 if known is None
-                else f"the count column {known.count} and the source “{known.source}”",
-                "an unknown file" if known is None else "another count column or source",
+                else f"count: “{known.count}” and source: “{known.source}”, as enrolled",
+                "an unknown file" if known is None else f"count: “{table.count}” and source: “{table.source}”",
                 directory,
             )
         found[place] = _enrolment(directory, known, requester, loaded.place(place))

@@ -23,6 +23,7 @@ from flows.workspace.folders import Workspace
 from flows.workspace.private_file import PrivateList
 from tasks.core.errors import BadInput
 from tasks.core.people import same_person
+from tasks.core.plural import plural
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 
 SHORTEST_PASSWORD = 15
@@ -337,7 +338,7 @@ class Accounts:
                 "the password is not valid",
                 where="password",
                 expected=f"{SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters",
-                got=f"{len(normal)} characters",
+                got=plural(len(normal), "character"),
                 fix="choose several words",
             )
         with _AT_ONCE:

@@ -32,17 +32,18 @@ def check_own_login(
 ) -> None:
     """Refuse (BadInput) a login that is another person's, or is not one of this person's.
 
-    `for_key` says that a key is being registered, which then is no way out.
+    `for_key` says that a key is being registered, which no page does.
     """
     if not directory.is_own_login(person, login):
+        owner = directory.person_of_login(login)
+        enrol = "act under your own login, or let an officer enrol this one for the person: releasegate enrol person"
+        page = "" if for_key else ", or on the page of releasegate serve"
         raise BadInput(
             f"this login is not one of {person.id}",
             where=where,
-            expected=f"a login of {person.id}" + (f": {', '.join(person.logins)}" if person.logins else ""),
-            got="a login of another person" if directory.person_of_login(login) else f"the login {login_of(login)}",
-            fix="act under your own login, or let an officer enrol this one for the person"
-            if for_key
-            else "act under your own login, enrol this one for the person, or register a key: releasegate key create",
+            expected=f"a login of {person.id}: {', '.join(person.logins) or 'none is enrolled'}",
+            got=f"the login of {owner.id}" if owner else f"the login {login_of(login)}",
+            fix=f"{person.id} acts from a login of their own on this machine{page}" if owner else enrol,
         )
 
 

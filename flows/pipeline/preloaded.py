@@ -29,7 +29,7 @@ for _name in _MODULES:
     import_module(_name)
 del sys.modules["sqlalchemy"]
 _folder = os.environ.get("TMPDIR")
-if _folder is None or hold_temporary_folder(Path(_folder)):  # else the workspace is not there yet
+if _folder is None or hold_temporary_folder(Path(_folder)):  # else there is no workspace to write to yet
     with suppress(StageFailed, OSError):  # the report's own stage says so, unless the command has ended meanwhile
         import_module("reports.pdf").prepare_renderer()
 gc.freeze()  # workers share these objects' memory as long as nobody counts them again

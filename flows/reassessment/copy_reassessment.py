@@ -19,7 +19,7 @@ from flows.releases.released_copies import Party, ReleasedCopies, ReleasedCopy
 from flows.workspace.progress import step
 from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.core.canonical import digest
-from tasks.core.errors import ReleasegateError, StageFailed
+from tasks.core.errors import PopulationError, ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
 from tasks.decision.context import DecisionContext, InvolvedPeople
 from tasks.decision.disclosure_rounding import count
@@ -87,7 +87,7 @@ class CopyReassessment:
         self.asked = asked_today(self.then, self.copy.recipient, found, policy, options.population)
         """The request as it is judged today; the recipient of the copy comes first."""
         self.request = self.asked.request
-        self.world = self._world()
+        self.world = self._world(named=options.population is not None)
         self._ground = None if self.world is None else self.world.ground
         """Today's population, by the attributes of further copies where it can be."""
         entries = {one.sha256: one for one in own.ledger.entries(event=Event.OVERRIDDEN)}
@@ -113,8 +113,11 @@ class CopyReassessment:
             return "kept, another of other data", None
         return "where it lay" if named is None else "named", found
 
-    def _world(self) -> TodaysCopy | None:
-        """Today's request and population; None where the population cannot be read."""
+    def _world(self, *, named: bool) -> TodaysCopy | None:
+        """Today's request and population; None where the population cannot be read.
+
+        Raises PopulationError if the caller has `named` a file that is no population.
+        """
         try:
             if self.request.population.lacks and self._sha256("population") != self.decided.population.sha256:
                 self._note("population", "the table changed, and the counts from the file are not kept")
@@ -123,6 +126,8 @@ class CopyReassessment:
         except StageFailed:
             raise
         except ReleasegateError as error:
+            if named and isinstance(error, PopulationError):
+                raise
             self._note("population", error.in_one_line())
             return None
 

@@ -33,7 +33,7 @@ from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import last_body, open_ledger
 from flows.workspace.progress import step
-from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
+from tasks.core.errors import BadInput, PopulationError, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
 from tasks.decision import bodies
@@ -112,7 +112,7 @@ def reassess_all(
     """Assess again every released copy, in the order of release.
 
     An error with one copy is reported for that copy and does not hold up the others. A copy whose release another
-    process works on is passed over and stays due.
+    process works on, or whose columns the named population lacks, is passed over and stays due.
 
     `due_only` skips copies that are not due yet, as a daily schedule does; `tell` is called with each result as soon as
     it is recorded.
@@ -120,7 +120,8 @@ def reassess_all(
     TamperingFound if the ledger is not as recorded.
     """
     _check(workspace, options)
-    found, passed_over = [], None
+    found: list[Reassessed] = []
+    passed_over: BadInput | None = None
     with guarded("re-assessment"), open_ledger(workspace, clock=clock) as ledger:
         departures = ReleasedCopies(ledger)
         for copy in departures.copies:
@@ -131,7 +132,11 @@ def reassess_all(
             except WorkspaceError as error:
                 passed_over = passed_over or error
                 continue
-            found.append(_assess(DeliveredCopy(workspace, ledger, copy), departures, options, clock))
+            try:
+                found.append(_assess(DeliveredCopy(workspace, ledger, copy), departures, options, clock))
+            except PopulationError as error:
+                passed_over = passed_over or error
+                continue
             if tell is not None:
                 tell(found[-1])
     if passed_over is not None:
@@ -173,6 +178,8 @@ def _assess(own: DeliveredCopy, departures: ReleasedCopies, options: TodaysFiles
         with guarded("re-assessment"):
             made = CopyReassessment(own, departures, options, now).record(due)
     except ReleasegateError as error:
+        if options.population is not None and isinstance(error, PopulationError):
+            raise  # a wrong argument says nothing of the copy
         because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
         days = min(_TRY_AGAIN, _days_then(ledger, copy))
     with ledger.transaction():

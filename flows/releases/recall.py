@@ -19,7 +19,7 @@ from tasks.ledger.store import Ledger
 from tasks.request.inputs import read_inputs
 from tasks.request.load import LoadedRequest, load_request, request_of_bytes
 
-_PREFIX = re.compile(r"[0-9a-f]{6,64}")
+_PREFIX, _TOO_SHORT = re.compile(r"[0-9a-f]{6,64}"), re.compile(r"[0-9a-f]{1,5}")
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,15 @@ def find_bundle(reference: str, workspace: Workspace) -> Path:
         found = sorted(one.name for one in workspace.releases.iterdir() if one.name.startswith(reference))
     if len(found) == 1:
         return workspace.bundle(found[0])
+    fix = "check the id, or name its workspace with --workspace"
+    if found or _TOO_SHORT.fullmatch(reference):
+        fix = "give more digits of the id" if found else "give at least the first six digits"
     raise WorkspaceError(
         "several releases begin like that" if found else "there is no such release",
         where=str(workspace.releases),
         expected="a release id, its first six digits or more, or the path of a bundle",
         got=f"{len(found)} releases" if found else "no release of that name",
-        fix="give more digits of the id" if found else "check the id, or name its workspace with --workspace",
+        fix=fix,
     )
 
 

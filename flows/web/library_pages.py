@@ -118,7 +118,7 @@ def _done(visitor: Visitor, what: str, kind: Kind, notice: str) -> Response:
     return see_other("/library")
 
 
-def _as_officer(visitor: Visitor, act: Callable[[str], None]) -> None:
+def _as_officer(visitor: Visitor, act: Callable[[str], object]) -> None:
     with acting_as(visitor.actor):
         act(visitor.account.person or visitor.account.name)
 

@@ -57,6 +57,8 @@ def _opened(workspace: Workspace, noted_head: NotedHead, clock: Clock, *, create
     if not address:
         if noted is not None:
             raise _mismatch(workspace, noted, "no address", f"set {VARIABLE} to the address of that database")
+        if not create and not any(one.exists() for one in (workspace.ledger, workspace.private, workspace.releases)):
+            raise no_workspace(workspace.root)
         return Ledger.open(workspace.ledger, create=create, committed=noted_head.raise_to, clock=clock)
     if not address.startswith(SCHEMES):
         raise _mismatch(workspace, "an address that begins with postgresql://", "something else", f"correct {VARIABLE}")

@@ -30,6 +30,8 @@ from tasks.decision.gates import judge_gates
 from tasks.decision.measures import RecordCounts, is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.remedies import revoking
+from tasks.decision.standing import Standing
+from tasks.decision.states import State
 from tasks.request.model import Gate, Measure
 
 STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}
@@ -62,6 +64,16 @@ class Explained:
     """The request, as a command names it, where it was a dry run that decided nothing."""
     workspace: str = ""
     """The option that names the workspace in a command, after a space, where it is not the default one."""
+    since: Standing | None = None
+    """Its present standing, where that is no longer the decision's."""
+
+    @property
+    def state(self) -> str:
+        """The present state in words."""
+        if self.since is None:
+            return WOULD_BE[self.record.decision] if self.tried else self.record.decision.value
+        overridden = self.since.state is State.BLOCKED and self.record.decision is Verdict.BLOCKED
+        return f"{self.since.words}, overridden" if overridden else self.since.words
 
     @property
     def is_blocked(self) -> bool:
@@ -111,8 +123,11 @@ def rendered_answer(one: Explained) -> Iterator[Block]:
     """Verdict, reasons, and the changes that would reverse it."""
     record, explanation = one.record, one.explanation
     who, organisation = f"  {record.recipient.id}", f"  {record.recipient.organisation}"
-    verdict = WOULD_BE[record.decision] if one.tried else record.decision.value
-    yield outcome(verdict.upper(), who, STYLES[record.decision], organisation)
+    style = STYLES[record.decision] if one.since is None else "strong"
+    yield outcome(one.state.upper(), who, style, organisation)
+    if one.since is not None:
+        yield Paragraph(one.since.why, "lead")
+        yield Paragraph(f"The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
     yield from _reasons(one)
     for gate, attack in closing_attacks(record):
         named = f"by the attack “{attack.title}”, with {', '.join(attack.attributes)}"
@@ -281,7 +296,7 @@ def _keeping(one: Explained) -> Iterator[Block]:
         [row for way in (*of_copy, *(way for way in found if way.of)) for row in _keeping_rows(way)],
     )
     yield from noted(_ESTIMATES if any(way.after.estimated for way in found) else "")
-    if not one.tried:
+    if not one.tried and (one.since is None or one.since.state is not State.REVOKED):
         yield from noted(
             "This copy is judged together with the next, delivered or not. Where it was not delivered or is destroyed, "
             "revoke it first:"

@@ -48,7 +48,7 @@ def answer(view: RecordView) -> tuple[Paragraph, ...]:
             _revealing(view),
             _masked(view),
         ),
-        "Who could find somebody.": said(_who(view), _unknowable(view), _nothing_sensitive(view)),
+        "Who could find somebody.": said(_who(view), _accepted(view), _unknowable(view), _nothing_sensitive(view)),
         "What is kept.": said(
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept{_weighed(view)}.",
             _lost_most(view),
@@ -122,6 +122,18 @@ def _who(view: RecordView) -> str:
         presence,
         _of_rows(view.events.known if view.events else None),
     )
+
+
+def _accepted(view: RecordView) -> str | None:
+    """Sentences on limits of risk that were exceeded and overridden; None where there are none."""
+    rows = [(row, row.gate.overridden) for row in view.gates if row.gate.comparison == "at most"]
+    told = [
+        f"The policy's limit on “{row.gate.title}” was exceeded: {row.measured}, {row.asked}; {override.officer} "
+        "accepted this."
+        for row, override in rows
+        if override
+    ]
+    return " ".join(told) or None
 
 
 def _singled_out(view: RecordView) -> str | None:

@@ -1,7 +1,8 @@
 """Actions of people: overrides, revocations, policies, keys; and the separation of duties.
 
-The separation of duties is checked here on the entries themselves. The gate records nothing that violates it, so that
-an exception shows a ledger that was not written by the gate.
+The separation of duties is checked here on the entries themselves. The gate refuses all that violates it but votes
+under different names from one login, which people may share: any other exception shows a ledger that was not written by
+the gate.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ REVOCATION = "revocation"
 _NOT_RECORDED = "not recorded"
 _KEYS = frozenset({Event.KEY_REGISTERED, Event.KEY_RETIRED, Event.KEYS_ROTATED})
 _OFFICER = "officer"
+_ONE_LOGIN = "votes under different names from one login, not signed"
 _BY_REQUESTER, _FROM_ITS_LOGIN = "by the requester", "from the login that the request came from, not signed"
 
 
@@ -135,8 +137,9 @@ def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duti
 
     An exception is a vote or an override by the requester, or without a signature from the login that the request came
     from, or by a person whom the policy does not name, who was not enrolled in this role or, without a signature, acted
-    from a login that is not theirs; a vote on a release by an officer who reopened it or overrode its gates; and a
-    file that was delivered without the approvals that its decision required.
+    from a login that is not theirs; votes under different names from one login, without a signature; a vote on a
+    release by an officer who reopened it or overrode its gates; and a file that was delivered without the approvals
+    that its decision required.
     """
     pairs = [(case, entry) for case in cases for entry in case.entries if period.holds(entry.at)]
     votes = [(case, entry) for case, entry in pairs if entry.event is Event.VOTED]
@@ -159,6 +162,7 @@ def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duti
 def _exceptions(case: AuditCase, answering: Mapping[str, str]) -> Iterator[ExceptionRow]:
     officers = {answering[one] for one in used_by(case.decided) if one in answering}
     approving: set[str] = set()
+    voters: dict[str, str] = {}
     approved = False
     for entry in case.entries:
         if entry.event is Event.VOTED:
@@ -166,6 +170,10 @@ def _exceptions(case: AuditCase, answering: Mapping[str, str]) -> Iterator[Excep
             yield from _not_of(case, entry, who, case.kept.reviewers, "vote")
             if any(may_be_same_person(who, one) for one in officers):
                 yield _row(case, entry, "vote by an officer who made an override of the release", who)
+            if entry.signature is None:
+                other = voters.setdefault(login_of(entry.actor), who)
+                if not same_person(other, who):
+                    yield _row(case, entry, _ONE_LOGIN, f"{other} and {who}")
         elif entry.event is Event.OVERRIDDEN:
             who = text(entry, "by") or _NOT_RECORDED
             yield from _not_of(case, entry, who, case.kept.officers, "override")

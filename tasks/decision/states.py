@@ -84,6 +84,17 @@ TRANSITIONS = (
 )
 """Every change that is allowed; all others are refused."""
 
+_DONE = {
+    StateChange.REVOKE: "revoked",
+    StateChange.OVERRIDE: "overridden",
+    StateChange.REOPEN: "put before its reviewers again",
+}
+"""Participles of the changes that people make."""
+_BECAUSE = {
+    (State.BLOCKED, StateChange.REVOKE): ": nothing was delivered",
+    (State.RELEASED, StateChange.OVERRIDE): ": no gate blocks it",
+    (State.AWAITING_REVIEW, StateChange.OVERRIDE): ": no gate blocks it",
+}
 _BY_PLACE: Mapping[tuple[State, StateChange], Transition] = {(one.before, one.change): one for one in TRANSITIONS}
 
 
@@ -93,24 +104,25 @@ def after(before: State, change: StateChange, role: WorkflowRole) -> State:
     if found is None and before is State.REVOKED and change is StateChange.REVOKE:
         raise StageFailed(
             "it is revoked already",
-            where=change.value,
+            where="release",
             expected="a release that is not revoked",
             got=before.value,
             fix="no step is needed: nothing more is delivered under it",
         )
     if found is None:
-        able = [one.change.value for one in TRANSITIONS if one.before is before]
+        able = " or ".join(one.before.value for one in TRANSITIONS if one.change is change)
         raise StageFailed(
-            f"a release that is {before.value} cannot be changed in this way",
-            where=change.value,
-            expected=", ".join(able) if able else "no further change",
-            got=change.value,
-            fix="use a change that the state allows, or make a new request",
+            f"a release that is {before.value} cannot be {_DONE.get(change, 'changed in this way')}"
+            + _BECAUSE.get((before, change), ""),
+            where="release",
+            expected=f"a release that is {able}",
+            got=f"one that is {before.value}",
+            fix="releasegate review RELEASE shows its state; a new request is a new release",
         )
     if role not in found.roles:
         raise StageFailed(
-            "this role may not change the release in this way",
-            where=change.value,
+            f"this role may not {change.value} a release that is {before.value}",
+            where="release",
             expected=" or ".join(sorted(one.value for one in found.roles)),
             got=role.value,
             fix="ask a person with that role",

@@ -4,6 +4,7 @@ import operator
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
+from tasks.core.plural import plural
 from tasks.decision.gates import ALWAYS_ON
 from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -46,12 +47,21 @@ def decide(
         if (given := result.overridden)
     ]
     if reviews_required:
-        noun = "review is" if reviews_required == 1 else "reviews are"
-        needed = f"{reviews_required} {noun}"
-        if expert_signs:
-            needed = f"the expert's signature and {reviews_required} {noun.split(maxsplit=1)[0]} are"
-        return Verdict.AWAITING_REVIEW, (f"{passed}; {needed} still needed.", *exceptions)
+        needed = _needed(reviews_required, expert_signs=expert_signs)
+        return Verdict.AWAITING_REVIEW, (f"{passed}; {needed}.", *exceptions)
     return Verdict.APPROVED, (f"{passed}.", *exceptions)
+
+
+def _needed(reviews: int, *, expert_signs: bool) -> str:
+    if expert_signs:
+        return f"the expert's signature and {plural(reviews, 'review')} are still needed"
+    return f"{plural(reviews, 'review')} {'is' if reviews == 1 else 'are'} still needed"
+
+
+def still_needed(record: DecisionRecord, why: str, votes: int) -> str:
+    """The reason why a release waits, with the reviews that are needed after some votes."""
+    before = _needed(record.reviews_required, expert_signs=record.expert_signs)
+    return why.replace(before, _needed(record.reviews_required - votes, expert_signs=False)) if votes else why
 
 
 def reasons_after_review(record: DecisionRecord) -> tuple[str, ...]:

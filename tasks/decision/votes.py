@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from tasks.core.canonical import canonical_json, digest
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.fact import Fact, Sha256
+from tasks.core.plural import plural
 
 LONGEST_REASON = 2000
 _PLAIN_BYTES = 16_384
@@ -51,7 +52,7 @@ def checked_reason(text: str) -> str:
             "the reason cannot be recorded",
             where="--reason",
             expected=f"1 to {LONGEST_REASON} printable characters",
-            got="none" if not reason else f"{len(reason)} characters" + ("" if printable else ", some not printable"),
+            got=(plural(len(reason), "character") if reason else "none") + (", some not printable" * (not printable)),
             fix="give a reason in one or two sentences",
         )
     return reason

@@ -31,6 +31,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from tasks.core.errors import ParameterError, StageFailed
+from tasks.core.plural import plural
 from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, joined, looks
 from tasks.decoys.origins import Origins, Placed, Roster
 
@@ -374,14 +375,16 @@ def _no_room(problem: AssignmentProblem, demands: Sequence[Demand], ratio: int) 
     if not short:
         fixes.insert(0, "ask for fewer decoy classes, or give all recipients the same generalization")
     elif room[offer]:
-        fixes.insert(0, f"ask for {room[offer]} decoy classes at most over all recipients of this generalization")
+        most = plural(room[offer], "decoy class", "decoy classes")
+        fixes.insert(0, f"ask for {most} at most over all recipients of this generalization")
     file = problem.offers[offer].file
     return ParameterError(
         "there are not enough decoys with real classes that look alike",
         where=f"generalization {file + 1} of {len(problem.files)}, ratio {ratio}",
-        expected=f"{asked[offer]} cells, each with {ratio} real classes of its size and half-octave of people linked",
-        got=f"at most {room[offer]}{barred}, from {len(problem.offers[offer].classes)} cells and "
-        f"{len(problem.files[file])} real classes",
+        expected=f"{plural(asked[offer], 'cell')}, each with {plural(ratio, 'real class', 'real classes')} of its size "
+        "and half-octave of people linked",
+        got=f"at most {room[offer]}{barred}, from {plural(len(problem.offers[offer].classes), 'cell')} and "
+        f"{plural(len(problem.files[file]), 'real class', 'real classes')}",
         fix=", or ".join(fixes),
     )
 

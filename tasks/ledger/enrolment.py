@@ -175,6 +175,11 @@ class Directory:
         found = (self._ever if ended else self._items).get((kind, text_id, version))
         return found if isinstance(found, EnrolledText) else None
 
+    def in_force(self, item: EnrolledItem) -> tuple[EnrolledItem, datetime] | None:
+        """The enrolled item of the same key, and when it was enrolled last; None where there is none."""
+        found = self._items.get(key_of(item))
+        return None if found is None else (found, self._enrolments[key_of(item)][-1].at)
+
     def enrolment(self, item: EnrolledItem, *, but_by: EnrolledPerson | None) -> EnrolmentFact | None:
         """The first enrolment of an item in force in the name of anybody but one person; None without one."""
         found = self._enrolments.get(key_of(item), ())

@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from tasks.core.errors import HierarchyError
+from tasks.core.plural import plural
 from tasks.microdata.hierarchy import Hierarchy, from_level, hierarchy_from_rows
 from tasks.microdata.tuples import check_cells
 from tasks.request.load import LoadedRequest
@@ -91,7 +92,7 @@ def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hie
         raise HierarchyError(
             "a kept prefix is as long as a value",
             where=where,
-            expected=f"lengths below the shortest value's {min(len(value) for value in values)} characters",
+            expected=f"lengths below the shortest value's {plural(min(map(len, values)), 'character')}",
             got=f"{max(levels.keep)}",
             fix="remove the length from hierarchy.prefixes.keep",
         )

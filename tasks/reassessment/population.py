@@ -62,7 +62,7 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
         known &= (leaf >= 0) & (leaf != hierarchy.missing_leaf)
     strangers = int(counts[~known].sum())
     if not known.any():
-        raise PopulationError(
+        raise HierarchyError(
             "nobody in the population has the values in the release",
             where=named,
             expected="a population with the values of the release's hierarchies",

@@ -6,7 +6,8 @@ types of error are here: the problem, what was expected, what was got, and what 
 
 import difflib
 import json
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from enum import StrEnum
@@ -21,6 +22,7 @@ from tasks.core.collector import collector_paused
 from tasks.core.errors import RequestError, RequestProblem
 from tasks.core.opening import open_regular
 from tasks.core.people import PERSON_ID
+from tasks.core.plain_name import plain_name
 from tasks.request.document import (
     MAXIMUM_BYTES,
     NOTHING,
@@ -54,6 +56,9 @@ _PATTERNS = {
     RELEASE_ID: "a release id: 64 digits or letters from a to f",
     PERSON_ID: "1 to 64 small letters, digits or marks of “._@+-”, a letter or digit first",
 }
+_WORDS_OF = re.compile(r"[^\W_]+")
+_AS_CLOSE = 0.05
+"""Difference of similarity below which two choices are as close to what was written."""
 _KEY = "[key]"
 """Step that pydantic adds to the place of a key that cannot be used."""
 _EMPTY = ("empty", "", "fill in the value")
@@ -130,6 +135,8 @@ def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> M
         fix = _suggestion(value, _choices(form.annotation_at(location)))
     elif kind == "string_pattern_mismatch":
         words = _PATTERNS.get(context["pattern"], "")
+        meant = plain_name(str(value), ".") if context["pattern"] == PERSON_ID and form.shows_value(location) else ""
+        fix = f"did you mean “{meant}”?" if meant else fix
     elif kind == "string_type" and not isinstance(value, int | float):
         fix = "write one text in place of it"
     elif kind == "string_too_long":
@@ -145,8 +152,7 @@ def _unknown_key(location: Location, form: Form[Any], document: YamlDocument) ->
     names = [] if model is None else list(model.model_fields)
     key = str(location[-1])
     got = f"“{printable(key)}”" if form.shows_key(location) else "a key that is not among them"
-    closest = difflib.get_close_matches(key, names, n=1)
-    fix = f"did you mean “{closest[0]}”?" if closest else "remove the key, or move it to where it belongs"
+    fix = _meant(key, names, 0.6) or "remove the key, or move it to where it belongs"
     home = form.home_of(key, location[:-1])
     if home is not None:
         place = f"under {form.written_path(home, document.data)}" if home else "at the top of the document"
@@ -155,8 +161,22 @@ def _unknown_key(location: Location, form: Form[Any], document: YamlDocument) ->
 
 
 def _suggestion(value: object, choices: list[str]) -> str:
-    closest = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.4)
-    return f"did you mean “{closest[0]}”?" if closest else "take one of the choices"
+    return _meant(str(value), choices, 0.4) or "take one of the choices"
+
+
+def _meant(given: str, choices: Sequence[str], cutoff: float) -> str:
+    """A question for the choice that is abbreviated (“max” for “maximum”), or closest; two where both are as close."""
+    parts = _WORDS_OF.findall(given)
+    short = [one for one in choices if parts and _abbreviates(parts, _WORDS_OF.findall(one))]
+    closest = short if len(short) == 1 else difflib.get_close_matches(given, choices, n=2, cutoff=cutoff)
+    ratios = [difflib.SequenceMatcher(None, one, given).ratio() for one in closest]
+    near = {one for one, ratio in zip(closest, ratios, strict=True) if max(ratios) - ratio < _AS_CLOSE}
+    meant = " or ".join(f"“{one}”" for one in choices if one in near)
+    return f"did you mean {meant}?" if meant else ""
+
+
+def _abbreviates(parts: Sequence[str], words: Sequence[str]) -> bool:
+    return len(parts) <= len(words) and all(map(str.startswith, words, parts))
 
 
 def _described_type(location: Location, form: Form[Any]) -> str:

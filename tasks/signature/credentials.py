@@ -41,6 +41,8 @@ class Credentials:
     certificate: x509.Certificate
     chain: tuple[x509.Certificate, ...]
     """Certificates above it, in any order; the root may be left out."""
+    source: str = "certificate to sign with"
+    """File of the certificate."""
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
@@ -75,7 +77,7 @@ def read_pkcs12(path: Path, ask: Ask) -> Credentials:
             fix="export the key together with its certificate",
         )
     chain = tuple(one.certificate for one in found.additional_certs)
-    return Credentials(_supported(found.key, path), found.cert.certificate, chain)
+    return Credentials(_supported(found.key, path), found.cert.certificate, chain, str(path))
 
 
 def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
@@ -101,9 +103,9 @@ def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
     if loaded is None:
         raise _cannot_be_opened("private key", place, "a private key in PEM, and its passphrase")
     key = _supported(loaded, place)
-    certificates = [one for path in files if b"BEGIN CERT" in contents[path] for one in read_certificates(path)]
-    own = [one for one in certificates if _public(one) == _public(key)]
-    if not own:
+    certificates = {one: path for path in files if b"BEGIN CERT" in contents[path] for one in read_certificates(path)}
+    own = next((one for one in certificates if _public(one) == _public(key)), None)
+    if own is None:
         raise WorkspaceError(
             "the files hold no certificate of the key",
             where=", ".join(map(str, files)),
@@ -111,7 +113,7 @@ def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
             got="certificates of different keys" if certificates else "no certificate",
             fix="name the file of the certificate",
         )
-    return Credentials(key, own[0], tuple(one for one in certificates if one != own[0]))
+    return Credentials(key, own, tuple(one for one in certificates if one != own), str(certificates[own]))
 
 
 def read_certificates(path: Path) -> list[x509.Certificate]:
@@ -137,40 +139,45 @@ def check_credentials(credentials: Credentials, now: datetime) -> None:
     BadInput says that key and certificate do not belong together, the certificate is not in force or not for
     signatures, or the key is too short.
     """
-    certificate, key = credentials.certificate, credentials.key
+    certificate, key, where = credentials.certificate, credentials.key, credentials.source
     since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     try:
         usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:
         usage = None
     except ValueError:
-        raise _unfit("the certificate cannot be read", "well-formed extensions", "malformed extensions") from None
+        unread = "the certificate cannot be read"
+        raise _unfit(where, unread, "well-formed extensions", "malformed extensions") from None
     if _public(key) != _public(certificate):
         raise _unfit(
+            where,
             "key and certificate do not belong together",
             "the certificate of this key",
             "the certificate of a different key",
         )
     if not since <= now <= until:
         raise _unfit(
+            where,
             "the certificate is not in force",
             f"a day from {since:%Y-%m-%d} to {until:%Y-%m-%d}",
             f"{now:%Y-%m-%d}",
             "sign with one that is; a certificate that has ended must be renewed",
         )
-    if usage is not None and not (usage.digital_signature or usage.content_commitment):
+    # Without the extension every use is allowed by RFC 5280, but not by the verification afterwards.
+    if usage is None or not (usage.digital_signature or usage.content_commitment):
         raise _unfit(
+            where,
             "the certificate is not for signatures",
-            "key usage digitalSignature or contentCommitment (nonRepudiation)",
+            "key usage digitalSignature or nonRepudiation (contentCommitment)",
             "neither",
-            "sign with a certificate that was issued for signatures",
+            "ask the authority for a certificate for signatures",
         )
     if isinstance(key, RSAPrivateKey) and key.key_size < SMALLEST_RSA_BITS:
-        raise _unfit("the key is too short", f"RSA of {SMALLEST_RSA_BITS} bits or more", f"{key.key_size}")
+        raise _unfit(where, "the key is too short", f"RSA of {SMALLEST_RSA_BITS} bits or more", f"{key.key_size}")
 
 
-def _unfit(what: str, expected: str, got: str, fix: str = "name the right files") -> BadInput:
-    return BadInput(what, where="certificate to sign with", expected=expected, got=got, fix=fix)
+def _unfit(where: str, what: str, expected: str, got: str, fix: str = "name the right files") -> BadInput:
+    return BadInput(what, where=where, expected=expected, got=got, fix=fix)
 
 
 def _public(holder_of_one: PrivateKey | x509.Certificate) -> bytes:

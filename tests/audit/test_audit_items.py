@@ -378,6 +378,11 @@ REVIEWED = {"verdict": "awaiting review", "reviews_required": 1, "reviewers": (F
         (lambda log: log.vote("one", SECOND), ["vote by a person whom the policy does not name"]),
         (lambda log: log.override("one", STEWARD), ["override by the requester", "override by a person"]),
         (lambda log: (log.override("one"), log.vote("one", OFFICER)), ["vote by a person", "vote by an officer who"]),
+        (
+            lambda log: (log.vote("one", FIRST, actor="shared"), log.vote("one", SECOND, actor="Shared (page)")),
+            ["vote by a person whom the policy does not name", "votes under different names from one login"],
+        ),
+        (lambda log: (log.vote("one", FIRST, actor="shared"), log.vote("one", FIRST, actor="shared")), []),
         (lambda log: log.deliver("one"), ["delivery without the approvals"]),
         (lambda log: (log.open_votes("one", Event.APPROVED), log.deliver("one")), ["delivery without the approvals"]),
         (lambda log: (log.vote("one", FIRST), log.open_votes("one", Event.APPROVED), log.deliver("one")), []),

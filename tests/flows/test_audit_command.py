@@ -135,7 +135,7 @@ def test_days_that_are_no_period_are_refused(
 
 
 def test_without_ledger_nothing_is_written_and_a_folder_is_made(small: Workspace, tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="there is no ledger"):
+    with pytest.raises(WorkspaceError, match="there is no workspace"):
         audit(Workspace(tmp_path / "other"), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["workspace"]
     assert audit(small, tmp_path / "new" / "audits").folder.is_dir()

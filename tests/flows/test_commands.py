@@ -208,3 +208,35 @@ def test_a_delivery_and_a_certificate_are_told_as_such(tmp_path: Path, releasega
     (folder / "certificate.pdf").write_bytes(b"%PDF-")
     told = releasegate("verify", folder / "certificate.pdf")
     assert (told.code, "this is a certificate" in told.err) == (2, True)
+
+
+def test_a_file_in_place_of_a_workspace_is_told_as_such(tmp_path: Path, releasegate: Any) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    told = releasegate("enrol", "list", "--workspace", file)
+    assert (told.code, "expected: a folder" in told.err, "got: a file" in told.err) == (2, True, True)
+
+
+@pytest.mark.parametrize("words", [("verify", "ledger"), ("enrol", "list"), ("key", "list"), ("reassess", "--all")])
+def test_where_there_is_no_workspace_no_ledger_has_disappeared(
+    words: tuple[str, ...], tmp_path: Path, releasegate: Any
+) -> None:
+    told = releasegate(*words, "--workspace", tmp_path / "none")
+    assert (told.code, "there is no workspace" in told.err) == (2, True)
+    (tmp_path / "none" / "releases").mkdir(parents=True)
+    assert "there is no ledger" in releasegate(*words, "--workspace", tmp_path / "none").err
+
+
+def test_a_folder_with_nothing_of_a_bundle_is_bad_input_and_one_with_something_an_alarm(
+    tmp_path: Path, releasegate: Any
+) -> None:
+    told = releasegate("verify", tmp_path, "--alone")
+    assert (told.code, "this folder is no bundle" in told.err) == (2, True)
+    (tmp_path / "decision").mkdir()
+    assert releasegate("verify", tmp_path, "--alone").code == 3
+    (tmp_path / ("a" * 64)).mkdir()
+    assert releasegate("verify", tmp_path / ("a" * 64), "--alone").code == 3
+
+
+def test_too_few_digits_of_a_release_are_told(tmp_path: Path, releasegate: Any) -> None:
+    assert "give at least the first six digits" in releasegate("review", "45ab", "--workspace", tmp_path).err

@@ -278,7 +278,12 @@ def test_the_command(world: World, releasegate: Any) -> None:
     assert releasegate("enrol", "end", "policy", "standard/1", "--as", STEWARD, *place).code == 2
     listed = releasegate("enrol", "list", *place).document["enrolled"]
     assert [one.get("version") or one.get("source") or one["id"] for one in listed] == ["again", STEWARD, "2", "okafor"]
-    assert "from again" in releasegate("enrol", "list", *place[:2]).out
+    assert "from “again”" in releasegate("enrol", "list", *place[:2]).out
+    again = ("enrol", "population", world.population, "--as", "A. Steward", *place[:2], "--source")
+    assert "was enrolled already, on " in " ".join(releasegate(*again, "again").out.split())
+    told = " ".join(releasegate(*again, "once more").out.split())
+    assert re.search("replaces the enrolment of [0-9-]{10}: [0-9,]+ people in column “count”, from “again”", told)
+    assert "was enrolled already" in releasegate("enrol", "policy", world.request, "--as", STEWARD, *place[:2]).out
 
 
 def test_a_release_from_another_folder_begins_no_workspace(

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from flows.actions.overruling import revoke
 from flows.cli.app import main
 from flows.cli.output import console
 from flows.gate.outcome import Outcome
 from flows.gate.release import run_release
+from flows.releases.cases import ReleaseAction
+from flows.workspace.folders import Workspace
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.record import Verdict
 from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
@@ -258,6 +261,18 @@ def test_for_people(made: Made, command: Command) -> None:
     assert "2 → 2.2" in flowing
     assert "university" not in out
     assert max(len(line) for line in out.splitlines()) <= 100
+
+
+def test_a_release_that_was_revoked_is_explained_as_it_stands(copy: Made, command: Command) -> None:
+    workspace = Workspace(copy.workspace)
+    revoke(ReleaseAction(copy.outcome.release_id, workspace, "a.steward", "a test", "university"))
+    _, out, _ = command(copy.outcome.release_id, "-r", "university", "-w", copy.workspace)
+    first, why, decided = out.splitlines()[:3]
+    assert first.startswith("REVOKED  university")
+    assert why.startswith("Revoked by")
+    assert decided.startswith("The decision of ")
+    assert decided.endswith(" was: approved.")
+    assert "revoke it first" not in out
 
 
 def test_nothing_is_written(made: Made, command: Command) -> None:

@@ -176,7 +176,13 @@ def test_keys_that_cannot_be_used(sealed: Sealed, spoil: Callable[[Vault], objec
     assert sealed.entries() == ()
 
 
+def test_without_decoys_there_is_nothing_to_rotate(tmp_path: Path, releasegate: Any) -> None:
+    Ledger.open(open_workspace(tmp_path).ledger).close()
+    told = releasegate("key", "rotate", "--workspace", tmp_path)
+    assert (told.code, "there is nothing to rotate" in told.err) == (2, True)
+
+
 def test_a_workspace_without_a_ledger(tmp_path: Path, releasegate: Any) -> None:
     told = releasegate("key", "rotate", "--workspace", tmp_path)
     assert told.code == 2
-    assert "there is no ledger" in told.err
+    assert "there is no workspace" in told.err

@@ -210,7 +210,7 @@ def test_a_crash_uses_an_override_once_or_not_at_all(case: Case, engine: Any) ->
     assert case.events(name).count("decided") == 1
     with pytest.raises(StageFailed, match="later release of the same inputs"):
         case.override(by=SECOND)
-    with pytest.raises(StageFailed, match="cannot be changed in this way"):
+    with pytest.raises(StageFailed, match="awaiting review cannot be overridden: no gate blocks it"):
         case.override(release=name)
     assert case.vote(name, vote="reject").standing.state is State.BLOCKED
     with pytest.raises(StageFailed, match="its reviewers have rejected it"):
@@ -251,7 +251,7 @@ def killed(*_: object, **__: object) -> None:
         ({"gates": ["validation.passed"]}, "not closed"),
         ({"gates": ["released.suppressed_share"]}, "not closed"),
         ({"gates": []}, "cannot be overridden"),
-        ({"recipient": "university"}, "cannot be changed in this way"),
+        ({"recipient": "university"}, "awaiting review cannot be overridden: no gate blocks it"),
         ({"recipient": None}, "several recipients"),
         ({"release": "f" * 64}, "no such release"),
     ],

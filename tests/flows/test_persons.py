@@ -224,6 +224,9 @@ def test_a_request_comes_from_a_login_of_its_requester(begun: World, requested_b
     assert what in error.what
     assert error.where == "requested_by"
     assert "releasegate" in error.fix
+    if login == "okafor" and requested_by == DANA:
+        assert error.got == f"the login of {MARY}"
+        assert error.fix.startswith(f"{DANA} acts from a login of their own")
 
 
 @pytest.mark.parametrize("name", ["Dana Whitfield, data steward", "Dana Whitfield", "D\u0430na"])

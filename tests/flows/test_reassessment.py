@@ -21,7 +21,7 @@ from flows.workspace.folders import Workspace
 from reports.reassessment import reassessment, render_reassessment, verdict_box
 from reports.templating import document_html
 from tasks.core.canonical import canonical_json
-from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.core.errors import BadInput, PopulationError, TamperingFound, WorkspaceError
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
@@ -498,6 +498,17 @@ def test_a_population_of_others_leaves_nothing_to_score(out: Out, tmp_path: Path
     assert "nobody in the population has the values" in found.because[0]
     assert found.record is not None
     assert {gate.open for gate in found.record.gates if gate.id == INFORMED} == {None}
+
+
+def test_a_named_file_that_is_no_population_is_refused_and_nothing_is_recorded(out: Out, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    write_table(other, [{"age": "7", "colour": "red"}], ("age", "colour"))
+    before = out.entries()
+    with pytest.raises(PopulationError):
+        out.again(population=other)
+    with pytest.raises(PopulationError):
+        reassess_all(out.workspace, options=TodaysFiles(population=other))
+    assert out.entries() == before
 
 
 def test_an_agreement_that_has_ended_closes_its_gate(out: Out) -> None:

@@ -163,9 +163,13 @@ def test_a_certificate_out_of_its_time_signs_nothing(made: Determined) -> None:
     assert made.entries(Event.SIGNED) == ()
 
 
-def test_a_certificate_for_other_purposes_signs_nothing(made: Determined) -> None:
+@pytest.mark.parametrize("uses", [("key_encipherment",), ()])
+def test_a_certificate_for_other_purposes_or_for_none_that_is_stated_signs_nothing(
+    made: Determined, uses: tuple[str, ...]
+) -> None:
     with pytest.raises(BadInput, match="not for signatures"):
-        made.sign(pki().middle.issue("Server", uses=("key_encipherment",)))
+        made.sign(pki().middle.issue("Server", uses=uses))
+    assert made.entries(Event.SIGNED) == ()
 
 
 def test_a_chain_that_does_not_lead_from_the_certificate_signs_nothing(made: Determined) -> None:
@@ -244,6 +248,7 @@ def test_the_commands_with_pkcs12(
     monkeypatch.setenv(PASSPHRASE, SECRET)
     told = run(*signing, "--json").document
     assert told["fingerprint"] == fingerprint(pki().expert.certificate)
+    assert "signers          not checked: give --trust" in run("verify", made.bundle).out
     shown = run("verify", made.bundle, "--trust", root_file, "--json").document
     assert list(shown["signers"].values()) == [f"CN={EXPERT},O=Registry"]
     verified = run("verify", told["path"], "--trust", root_file)

@@ -73,3 +73,8 @@ def test_a_folder_is_swept_once_nobody_holds_it(tmp_path: Path) -> None:
         holder.kill()
     remove_abandoned_folders(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_not_held(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert not hold_temporary_folder(tmp_path / "file" / "temporary")

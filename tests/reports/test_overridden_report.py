@@ -21,6 +21,8 @@ def test_the_first_page_says_that_it_is_an_exception_and_whose() -> None:
         "✓ Approved, by exception",
         "Exception: 1 of 14 gates has failed and is overridden by P. Officer, for the reasons below",
         "FAILED, OVERRIDDEN: Highest risk of a record from a recipient who knows the method: 0.125 measured; at most",
+        "The policy's limit on “Highest risk of a record from a recipient who knows the method” was exceeded: 0.125, "
+        "at most 0.09; P. Officer accepted this.",
         REASON,
         f"release {record.supersedes}",
     ):
@@ -43,7 +45,7 @@ def test_the_gate_table_shows_the_figure_as_failed_and_the_history_tells_by_whom
 
 def test_nothing_of_it_stands_where_every_gate_passed() -> None:
     text = texts.seen(determination_html(records.approved()))
-    for part in ("overrid", "exception:", "by exception", "takes the place of"):
+    for part in ("overrid", "was exceeded", "exception:", "by exception", "takes the place of"):
         assert part not in text.replace("overridden by", ""), part
 
 

@@ -71,6 +71,16 @@ def test_counts_below_the_small_cell_are_not_shown(blocked):
     assert "&lt;11 ages over 89" in render_validation_page(blocked, "Clinic")
 
 
+def test_a_number_of_columns_is_no_count_of_people():
+    columns = CheckFact(
+        id="release columns/expect_table_columns_to_match_set", expectation="no direct identifier", passed=True,
+        checked=4, failed=0,
+    )  # fmt: skip
+    found = ValidationFact(passed=True, checks=(columns,), evidence_sha256="ab" * 32)
+    rows = {row[0]: row[1:] for row in Page(render_validation_page(found, "Clinic")).rows}
+    assert rows["no direct identifier"] == ["✓ passed", "0", "4 columns"]
+
+
 def test_the_small_cell_is_a_parameter(blocked):
     rows = {row[0]: row[1:] for row in Page(render_validation_page(blocked, "Clinic", small_cell=50)).rows}
     assert rows["no type"] == ["✗ failed", "<50", "500"]

@@ -18,6 +18,8 @@ import tasks.request.model
 from tasks.core.errors import RequestError, WorkspaceError
 from tasks.request.document import read_document
 from tasks.request.load import LoadedRequest, load_request
+from tasks.request.model import Measure, Role
+from tasks.request.reading import _suggestion
 from tests.support.examples import examples
 
 Refused = Callable[[str], RequestError]
@@ -88,6 +90,11 @@ def test_a_byte_order_mark_and_aliases_are_fine(tmp_path: Path, good: str) -> No
 @pytest.mark.parametrize(
     ("edit", "path", "told"),
     [
+        (
+            ("requested_by: a.steward", "requested_by: Jo Lindqvist"),
+            "requested_by",
+            ("1 to 64 small letters", "“Jo Lindqvist”", "did you mean “jo.lindqvist”?"),
+        ),
         (("cost: 4", "cost: -4"), "recipients[0].stakes.cost", ("greater than 0", "the number -4", "correct")),
         (("cost: 4", "cost: 0"), "recipients[0].stakes.cost", ("greater than 0", "the number 0", "correct")),
         (("cost: 4", "cost: .nan"), "recipients[0].stakes.cost", ("finite", "the number nan", "digits")),
@@ -715,3 +722,19 @@ def test_whatever_the_bytes_are_the_answer_is_a_request_error(tmp_path: Path, co
     path.write_bytes(content)
     with pytest.raises(RequestError):
         load_request(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "choices", "told"),
+    [
+        ("transparent.max_risk", list(Measure), "did you mean “transparent.maximum_risk”?"),
+        ("identifier", list(Role), "did you mean “direct identifier” or “quasi-identifier”?"),
+        ("quasi", list(Role), "did you mean “quasi-identifier”?"),
+        ("sensitve", list(Role), "did you mean “sensitive”?"),
+        ("%", list(Role), "take one of the choices"),
+    ],
+)
+def test_the_choice_that_was_meant_is_named_or_both_that_are_as_close(
+    given: str, choices: list[str], told: str
+) -> None:
+    assert _suggestion(given, [str(one) for one in choices]) == told

@@ -112,6 +112,16 @@ def test_key_and_certificate_must_belong_together() -> None:
         check_credentials(Credentials(other.key, pki().expert.certificate, ()), NOON)
 
 
+def test_a_refused_certificate_is_named_by_its_file(files: Path) -> None:
+    bare = pki().middle.issue("Nothing stated", uses=())
+    private(files / "bare-key.pem", key_pem(bare.key))
+    private(files / "bare.pem", pem(bare.certificate))
+    read = read_pem([files / "bare-key.pem", files / "bare.pem"], nobody)
+    with pytest.raises(BadInput, match="digitalSignature or nonRepudiation") as caught:
+        check_credentials(read, NOON)
+    assert caught.value.where == str(files / "bare.pem")
+
+
 def test_a_short_key_is_refused() -> None:
     short = pki().middle.issue(EXPERT, key=rsa.generate_private_key(65537, 1024))  # noqa: S505
     with pytest.raises(ReleasegateError, match="too short"):

@@ -83,10 +83,11 @@ def _certificate(  # noqa: PLR0917
         .not_valid_before(since)
         .not_valid_after(until)
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        .add_extension(usage(*uses), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuing.public_key()), critical=False)
     )
+    if uses:
+        builder = builder.add_extension(usage(*uses), critical=True)
     return builder.sign(issuing, hashes.SHA256())
 
 

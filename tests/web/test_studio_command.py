@@ -40,4 +40,4 @@ def test_a_port_that_is_taken_is_refused(tmp_path: Path, capsys: pytest.CaptureF
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert "cannot listen" in refused(capsys, "--port", port, "--workspace", tmp_path / "workspace")
-    assert "cannot listen" in refused(capsys, "--port", 99999, "--workspace", tmp_path / "workspace")
+    assert "less than or equal to 65535" in refused(capsys, "--port", 99999, "--workspace", tmp_path / "workspace")
