@@ -151,7 +151,7 @@ def test_a_statement_that_no_request_may_have(tmp_path: Path) -> None:
 
 def test_a_sheet_is_stated_without_the_format_of_its_workbook(tmp_path: Path) -> None:
     content = workbook({"people": [["id", "age"], [1, 30]], "notes": [["note"], ["x"]]})
-    assert "several sheets" in asked(tmp_path, content, name="book.xlsx").got
+    assert "2 sheets" in asked(tmp_path, content, name="book.xlsx").got
     assert "without a sheet of that name" in asked(tmp_path, content, name="book.xlsx", sheet="People").got
     assert told(tmp_path, content, name="book.xlsx", sheet="people") == {"format": "excel", "sheet": "people"}
     with pytest.raises(ParameterError, match="--form, delimiter"):
