@@ -43,7 +43,7 @@ def check(
     """Validate a request and its data; release nothing and write nothing.
 
     Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block, a
-    gate would close on what released columns reveal, or an agreement has expired.
+    gate would close on what released columns reveal, an agreement has expired, or a review could not be completed.
     """
     checked = checked_request(request, root or [], workspace)
     loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation

@@ -106,6 +106,12 @@ def test_a_blocked_release_is_explained_in_its_workspace(
         assert f"releasegate explain {name} --recipient university{rest}\n" in told.out
 
 
+def test_check_is_closed_by_a_review_that_can_never_be_complete(world: World, releasegate: Any) -> None:
+    for required in (1, 0):
+        world.ask(policy={"review": {"required": required, "reviewers": ["a.steward"]}})
+        assert releasegate("check", world.request).code == (3 if required else 0)
+
+
 def test_check_names_recipients_whose_agreement_has_expired(world: World, releasegate: Any) -> None:
     for expires, expired in (("2025-12-31", True), ("9999-12-31", False)):
         world.ask(recipients=[recipient("university", expires="9999-12-31"), recipient("lab", expires=expires)])
