@@ -229,7 +229,7 @@ def check_columns(found: Sequence[str], declared: Sequence[str], request: Releas
 
 
 def _misspelt(missing: Sequence[str], undeclared: Mapping[str, str]) -> str:
-    """What to do where an undeclared name, of which only the position is shown, is much like a declared one."""
+    """Advice where an undeclared name, of which only the position is shown, is much like a declared one."""
     alike = ((name, difflib.get_close_matches(name, undeclared, n=1)) for name in missing)
     pairs = [f"column {undeclared[close[0]]} may be what “{name}” means" for name, close in alike if close]
     return f"{'; '.join(pairs)}: spell it as in the header" if pairs else ""
