@@ -79,9 +79,11 @@ def test_check_ends_with_the_next_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     world.enrol()
-    for workspace, rest in ((tmp_path / "workspace", ""), (Path("a new"), " --workspace 'a new' --enrol")):
+    for workspace, rest in ((tmp_path / "workspace", ""), (Path("a new"), " --workspace 'a new'")):
         shown = releasegate("check", world.request, "--root", "..", "--workspace", workspace).out
-        assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
+        command = f"releasegate release {world.request} --root ..{rest} --dry-run"
+        then = "with --enrol" if rest else "without --dry-run"
+        assert shown.endswith(f"\nNext: run `{command}`, which records nothing; then {then}.\n")
 
 
 def test_check_names_enrolment_after_a_refused_release_has_begun_the_workspace(
@@ -92,7 +94,8 @@ def test_check_names_enrolment_after_a_refused_release_has_begun_the_workspace(
     with Ledger.open(begun.ledger, create=True):
         pass
     told = releasegate("check", world.request, "--workspace", "begun").out
-    assert told.endswith(f"\nNext: run `releasegate release {world.request} --workspace begun --enrol`.\n")
+    assert f"\nNext: run `releasegate release {world.request} --workspace begun --dry-run`" in told
+    assert told.endswith("; then with --enrol.\n")
 
 
 def test_a_blocked_release_is_explained_in_its_workspace(
@@ -214,3 +217,11 @@ def test_a_delivery_and_a_certificate_are_told_as_such(tmp_path: Path, releasega
     (folder / "certificate.pdf").write_bytes(b"%PDF-")
     told = releasegate("verify", folder / "certificate.pdf")
     assert (told.code, "this is a certificate" in told.err) == (2, True)
+
+
+@pytest.mark.parametrize(("method", "what"), [("events", "one row a person"), ("dates", "no dates leave shifted")])
+def test_what_the_request_alone_tells_is_told_before_data_are_read(
+    method: str, what: str, world: World, releasegate: Any
+) -> None:
+    world.data.unlink()
+    assert what in releasegate("assess", method, world.request).err
