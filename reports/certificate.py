@@ -86,13 +86,13 @@ def _approval(view: RecordView, approved: datetime) -> Iterator[Block]:
     yield VerdictBox("✓", "Approved for release", "approved", f"to {record.recipient.organisation}, {valid}.")
     yield (
         "This certifies that the file described below has been de-identified and examined under the releasing "
-        "organization's policy, that its release to the recipient named here was approved on "
+        "organisation's policy, that its release to the recipient named here was approved on "
         f"{numbers.minute(approved)}, and that it is released for the purpose and on the conditions stated. It does "
         "not permit any other use of the file, or passing it on."
     )
     if answering:
         yield (
-            f"It was approved by way of exception: {listed(answering)}, for the releasing organization, "
+            f"It was approved by way of exception: {listed(answering)}, for the releasing organisation, "
             f"{'is' if len(answering) == 1 else 'are'} responsible for a departure from the limits of its policy. "
             "The exception holds for this release alone and relaxes none of the conditions below."
         )
@@ -129,7 +129,7 @@ def _conditions(view: RecordView) -> Bullets:
             "Nobody attempts to identify a person in it, or to learn whether a certain person is in it.",
             "It is not linked with other data about persons, and not passed on to anyone outside the agreement.",
             *(f"{control}." for control in view.record.recipient.controls),
-            "A person who recognizes somebody in the file by accident reports it to the releasing organization "
+            "A person who recognizes somebody in the file by accident reports it to the releasing organisation "
             "without delay and to nobody else. The same holds for loss of the file or access by others.",
             "The file and all copies are destroyed, and the destruction is confirmed in writing, when the agreement "
             "expires or ends.",
@@ -141,10 +141,10 @@ def _conditions(view: RecordView) -> Bullets:
 def _columns(view: RecordView) -> Iterator[Block]:
     released = [one for one in view.record.fields if one.released]
     if any(one.description for one in released):
-        rows = [(one.name, one.type, one.description or DASH) for one in released]
+        rows = [(one.name, one.delivered_type, one.description or DASH) for one in released]
         yield Table("", "Column 26 | Type 16 | Description 58", rows)
     else:
-        yield Table("", "Column 60 | Type 40", [(one.name, one.type) for one in released])
+        yield Table("", "Column 60 | Type 40", [(one.name, one.delivered_type) for one in released])
     yield Paragraph(
         "Values may be given in coarser groups than they were collected in. One column may hold groups beside values "
         "or smaller groups that lie in them, such as a decade beside a year: before you count, bring all values of a "
@@ -152,7 +152,7 @@ def _columns(view: RecordView) -> Iterator[Block]:
         "note",
     )
     if view.suppressed >= view.cells.limit:
-        yield Paragraph("Records in groups too small for the releasing organization's policy are left out.", "note")
+        yield Paragraph("Records in groups too small for the releasing organisation's policy are left out.", "note")
     if biased := no_random_sample(view):
         yield Paragraph(biased, "note")
 
@@ -192,13 +192,13 @@ def _check(view: RecordView) -> Iterator[Block]:
         yield "Compute the SHA-256 of the delivered file and compare it with the one above, digit by digit:"
         yield Paragraph(f"sha256sum {delivery.file if delivery else 'FILE'}", "code")
     yield text(
-        "The hashes of the files delivered beside it are in `manifest.json`. The releasing organization can confirm "
+        "The hashes of the files delivered beside it are in `manifest.json`. The releasing organisation can confirm "
         "from its ledger, by the release id, whether this certificate is genuine and still in force. A file whose hash "
         "differs is not the one certified: do not use it, and report it."
     )
     yield Signatures(
         [
-            ("For the releasing organization", record.requester, "Date, signature"),
+            ("For the releasing organisation", record.requester, "Date, signature"),
             ("Expert", record.expert or DASH, "Date, signature"),
             ("For the recipient", record.recipient.organisation, "Date, signature"),
         ]

@@ -122,6 +122,7 @@ def _reasons(record: Reassessment) -> Iterator[Block]:
     original = failed("not available: only the delivered bytes were scored")
     if inputs.dataset_sha256:
         original = text("the same bytes, SHA-256 {}", digest_text(inputs.dataset_sha256))
+    due = "is due" if record.due > record.reassessed_at.date() else "was due"
     yield Bullets(record.because, "reasons")
     yield Facts(
         [
@@ -145,7 +146,7 @@ def _reasons(record: Reassessment) -> Iterator[Block]:
             ("Program", text("version {}, {}", inputs.code.version, digest_text(inputs.code.commit))),
             (
                 "Assessed again",
-                f"{numbers.minute(record.reassessed_at)}; it was due by {numbers.day(record.due)}, and is due again "
+                f"{numbers.minute(record.reassessed_at)}; it {due} by {numbers.day(record.due)}, and is due again "
                 f"by {numbers.day(record.next_due)}",
             ),
         ]

@@ -37,7 +37,7 @@ def check_blocks(checked: CheckedRequest) -> Iterator[Block]:
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
     yield f"assumed known to an attacker: {', '.join(known_attributes(request, prepared))}\n"
     failed = [one for one in validation.checks if not one.passed]
-    cross = '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}'
+    cross = '<span class="failed">✗</span> {}: {}: not so for {:,} of {:,}{}'
     for found in failed:
         rows = ", ".join(str(row + 1) for row in checked.positions.get(found.id, ())[:5])
         where = f", rows {rows}" if rows else ""

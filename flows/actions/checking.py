@@ -26,6 +26,7 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure
+from tasks.request.unused import able_reviewers
 from tasks.validation.run import validate
 
 
@@ -52,7 +53,8 @@ class CheckedRequest:
     @property
     def passed(self) -> bool:
         """Whether the data may go on to the gate."""
-        return self.validation.passed and not self.expired and not _closed(self)
+        reviewable = self.loaded.request.policy.review.required <= len(able_reviewers(self.loaded.request))
+        return self.validation.passed and not self.expired and reviewable and not _closed(self)
 
 
 def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:

@@ -12,8 +12,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from flows.cli.misuse import misused
 from flows.cli.output import ExitCode, as_json, notices, says_it_stopped, show_error
-from tasks.core.errors import BadInput, ReleasegateError
+from tasks.core.errors import ReleasegateError
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
 
@@ -155,12 +156,7 @@ def main() -> None:
         code = error.exit_code
     except TyperException as error:
         if error.format_message():  # empty where the help was shown because no command was given
-            misuse = BadInput(
-                error.format_message().rstrip("."),
-                expected="a command with the arguments and options that it has",
-                fix="see releasegate --help, or --help after a command",
-            )
-            show_error(misuse)
+            show_error(misused(error))
         code = ExitCode.BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         code = _INTERRUPTED

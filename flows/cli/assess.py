@@ -190,6 +190,8 @@ def assess(
     if (levels and method is not AssessedMethod.EVENTS) or (write and not levels):
         raise _no_levels(f"with {method.value}" if levels else "--write without --levels")
     loaded = load_request(request, root or [], PolicyShelf(workspace))
+    if method in _NEEDED and not _SECTIONS[method][0].applies(loaded.request):
+        raise _no_levels("a file with one row a person") if levels else _not_needed(method)
     frame = read_data(loaded)
     source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
     recipients = source.request.recipients
@@ -247,15 +249,7 @@ def _assessed(
 
 
 def _alone(candidate: Candidate, assessment: Assessment[Any], title: str, section: _Section) -> Assessed:
-    """Finding of the gate by one assessment; raises ``BadInput`` if the file needs none."""
-    if not assessment.applies(candidate.request):
-        raise BadInput(
-            "the file has one row a person",
-            where="dataset.person",
-            expected="the column that names the person of each row",
-            got="none",
-            fix="assess another method, or name the column in the request",
-        )
+    """Finding of the gate by one assessment."""
     found = assessment.assess(candidate)
     return _document(candidate, found), (*_shown(candidate, title, section, found.fact), *_masked(candidate))
 
@@ -340,6 +334,13 @@ def _of_record(source: CandidateSource, row: int, top: int, recipient: Recipient
     return game.document(), tuple(record_tables(recipient.id, game, top))
 
 
+def _not_needed(method: AssessedMethod) -> BadInput:
+    what, where, expected = _NEEDED[method]
+    return BadInput(
+        what, where=where, expected=expected, got="none", fix="assess another method, or complete the request"
+    )
+
+
 def _no_levels(got: str) -> BadInput:
     return BadInput(
         "levels of rows cannot be compared",
@@ -351,9 +352,7 @@ def _no_levels(got: str) -> BadInput:
 
 
 def _by_levels(loaded: LoadedRequest, source: CandidateSource) -> Callable[[Recipient], Assessed]:
-    """Compares levels of attributes of rows; raises ``BadInput`` where no row may be known."""
-    if not EVENTS.applies(source.request):
-        raise _no_levels("a file with one row a person")
+    """Compares levels of attributes of rows."""
     found = every_level(read_data(replace(loaded, request=as_collected(loaded.request))), loaded.request)
 
     def compared(recipient: Recipient) -> Assessed:
@@ -390,3 +389,12 @@ _SECTIONS: dict[AssessedMethod, tuple[Assessment[Any], str, _Section]] = {
     AssessedMethod.EVENTS: (EVENTS, "rows of people", events.events),
     AssessedMethod.UTILITY: (UTILITY, "utility of the file", utility.measured),
 }
+_NEEDED = {
+    AssessedMethod.EVENTS: (
+        "the file has one row a person",
+        "dataset.person",
+        "the column that names the person of each row",
+    ),
+    AssessedMethod.DATES: ("no dates leave shifted or relative", "attributes", "a column with “date:”"),
+}
+"""Methods that not every request needs: what it lacks, where, and what is expected there."""

@@ -151,6 +151,7 @@ class _DecoyAssessment:
         if self.terms_assumed:
             notes.append(f"No recipient is to have decoys; {_ASSUMED.classes} decoy classes each are assumed.")
         return [
+            *([_line(f"Decoys cannot be had on these terms: {self.refused}")] if self.refused else []),
             *_room_table(self.room, each, self.request),
             *_sample_table(self.sampled, samples),
             *_factor_table(self.room),
@@ -159,7 +160,6 @@ class _DecoyAssessment:
             *_cost_table(self.paid, len(self.copies)),
             *(_supported(", ".join(one), classes[one[0]], self.able[one[0]], self.request) for one in alike),
             *(_line(f"{name} has no copy: {why}") for name, why in self.without_copy.items()),
-            *([_line(f"Decoys cannot be had on these terms: {self.refused}")] if self.refused else []),
             *(findings(collusion(first)) if first else []),
             *(block for names, fact in with_facts for block in _detection(names, fact.detectability)),
             *([_line(f"{', '.join(self.without_decoys)}: no decoys are required.")] if self.without_decoys else []),
@@ -195,7 +195,7 @@ def _room_table(room: Sequence[Room], each: int, request: ReleaseRequest) -> lis
         (
             str(row.k),
             numbers.percent(row.suppression_limit),
-            "".join(map(str, row.levels)) if max(row.levels) < 10 else " ".join(map(str, row.levels)),
+            "/".join(map(str, row.levels)),
             *map(_count, (row.classes, row.close_to_minimum, row.least_linked, row.published, row.riskier)),
             *map(_count, (row.in_band, row.in_band // each)),
         )

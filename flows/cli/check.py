@@ -2,10 +2,9 @@
 
 import os
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,7 +42,7 @@ def check(
     """Validate a request and its data; release nothing and write nothing.
 
     Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block, a
-    gate would close on what released columns reveal, or an agreement has expired.
+    gate would close on what released columns reveal, an agreement has expired, or a review could not be completed.
     """
     checked = checked_request(request, root or [], workspace)
     loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
@@ -86,14 +85,10 @@ def check(
     blocks = chain(check_blocks(checked), levels, explained_defaults(defaults))
     answer(document, blocks, code=code, notes=checked.notes)
     if checked.passed and not as_json.get():
-        console.print(f"\nNext: run `{_release(request, root or [], workspace)}`.", soft_wrap=True)
+        then = "with --enrol" if _nothing_enrolled(Workspace(workspace.resolve())) else "without --dry-run"
+        command = f"releasegate release {as_arguments(request, root or [])}{workspace_option(workspace)} --dry-run"
+        console.print(f"\nNext: run `{command}`, which records nothing; then {then}.", soft_wrap=True)
     return code
-
-
-def _release(request: Path, roots: Sequence[Path], workspace: Path) -> str:
-    """The command that releases what was checked."""
-    first = " --enrol" if _nothing_enrolled(Workspace(workspace.resolve())) else ""
-    return f"releasegate release {as_arguments(request, roots)}{workspace_option(workspace)}{first}"
 
 
 def _nothing_enrolled(workspace: Workspace) -> bool:

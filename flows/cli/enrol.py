@@ -313,4 +313,5 @@ def _details(item: EnrolledItem) -> str:
     if isinstance(item, EnrolledSample):
         stated = f"{item.size:,} people" if item.size else f"sampling fraction {item.sampling_fraction:g}"
         return f"{stated}, “{item.source}”"
-    return ", ".join(filter(None, (item.name, item.title, *item.roles, *(f"login {one}" for one in item.logins))))
+    name = "" if item.name == item.id else item.name
+    return ", ".join(filter(None, (name, item.title, *item.roles, *(f"login {one}" for one in item.logins))))

@@ -14,7 +14,7 @@ import typer
 from flows.actions.drafting import relative
 from flows.cli.init_dialogue import SMALL_CELL, Dialogue
 from flows.cli.levels import levels_document, shown_levels
-from flows.cli.options import DEFAULT_WORKSPACE
+from flows.cli.options import DEFAULT_WORKSPACE, FormOption
 from flows.cli.output import answer, as_json, console, notices, says_it_stopped
 from flows.cli.prompts import Asking
 from flows.workspace.actor import actor
@@ -49,15 +49,7 @@ def init(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write to; the data's own where not given.")
     ] = None,
-    form: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--form",
-            metavar="TERM=VALUE",
-            help="Form of the file where its bytes leave it open, such as encoding=cp850 or dates=mm/dd/yyyy; "
-            "may be repeated.",
-        ),
-    ] = None,
+    form: FormOption = None,
     *,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: leave blanks with their reasons.")] = False,
 ) -> int:
@@ -84,7 +76,7 @@ def init(
         return source
 
     with _stoppable():
-        taken = _taken({relative(one, folder): one for one in files}, _terms(form or []), asking)
+        taken = _taken({relative(one, folder): one for one in files}, form_terms(form or []), asking)
         profiled = ProfiledFolder.of(Source(path, *one) for path, one in taken.items())
         if asking is None:
             draft, copy = profiled.draft(people), None
@@ -165,7 +157,7 @@ def _taken(
         )
         if not stated:
             raise KeyboardInterrupt
-        terms = {**terms, **_terms([stated])}
+        terms = {**terms, **form_terms([stated])}
 
 
 @contextmanager
@@ -202,11 +194,25 @@ _ENDINGS = (
 )
 
 
+_NO_DATA = {".yaml": "YAML", ".yml": "YAML"} | dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON")
+
+
 def data_files(data: Path, population: Path | None) -> list[Path]:
     """The data file itself, or the files of a folder; DataError where one of them, or the population, is not there."""
     if population is not None:
         _existing(population)
-    return _tables(data, population) if data.is_dir() else [_existing(data)]
+    if data.is_dir():
+        return _tables(data, population)
+    if kind := _NO_DATA.get(_existing(data).suffix.lower()):
+        raise DataError(
+            f"{kind} is not read as data",
+            where=str(data),
+            expected="CSV, Parquet, Excel, SAS, Stata or SPSS",
+            fix=f"for a request, run `releasegate check {data}`"
+            if kind == "YAML"
+            else "export the data as CSV or Parquet",
+        )
+    return [data]
 
 
 def _tables(folder: Path, population: Path | None) -> list[Path]:
@@ -235,7 +241,7 @@ def _question(person: str | None) -> list[str]:
     return [f"\nCan a person have several rows? {person} seems to name the person of each: see dataset.person there."]
 
 
-def _terms(stated: list[str]) -> dict[str, str]:
+def form_terms(stated: list[str]) -> dict[str, str]:
     """Terms of a form, each stated as TERM=VALUE."""
     terms = dict(one.split("=", 1) for one in stated if "=" in one)
     if len(terms) < len(stated):

@@ -68,6 +68,15 @@ RootsOption = Annotated[
     list[Path] | None,
     typer.Option("--root", help="Another folder that the request may name files in; may be repeated."),
 ]
+FormOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--form",
+        metavar="TERM=VALUE",
+        help="Form of the file where its bytes leave it open, such as encoding=cp850 or dates=mm/dd/yyyy; may be "
+        "repeated.",
+    ),
+]
 DaskOption = Annotated[
     str | None,
     typer.Option(
@@ -86,11 +95,16 @@ def checkpoints_of(anchors: Sequence[str]) -> "Checkpoints":
     heads = {}
     for number, colon, sha256 in (text.partition(":") for text in anchors if ":" in text):
         if not (number.isdecimal() and colon and _SHA256.fullmatch(sha256)):
-            raise typer.BadParameter("an --anchor is the number of an entry, a colon and its SHA-256")
+            raise typer.BadParameter(
+                "an anchor of the ledger is the number of an entry, a colon and its SHA-256 of 64 hexadecimal digits",
+                param_hint="--anchor",
+            )
         heads[int(number)] = sha256
     keys = [text for text in anchors if ":" not in text]
     if not all(map(_SHA256.fullmatch, keys)):
-        raise typer.BadParameter("a fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
+        raise typer.BadParameter(
+            "a fingerprint is 64 hexadecimal digits, as releasegate key list shows it", param_hint="--anchor"
+        )
     from tasks.ledger.chain import Checkpoints  # noqa: PLC0415  commands begin sooner without it
 
     return Checkpoints(heads, keys)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import DEFAULT_WORKSPACE, RootsOption, WorkspaceOption
+from flows.cli.options import DEFAULT_WORKSPACE, FormOption, RootsOption, WorkspaceOption
 from flows.cli.output import console
 from tasks.core.errors import DataError, WorkspaceError
 from tasks.request.document import REQUEST_FILE
@@ -23,6 +23,7 @@ def studio(
     ] = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     root: RootsOption = None,
+    form: FormOption = None,
     *,
     population: Annotated[
         Path | None, typer.Option(help="Counts of people by quasi-identifier values; with a data file.")
@@ -40,15 +41,15 @@ def studio(
 
     listening = _listening(port)
     with closing(listening):
-        given = None if file is None else _request(file, population)
+        given = None if file is None else _request(file, population, form or [])
         app, token = local_app(workspace, given, tuple(one.resolve() for one in root or ()))
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/open/{token}"
-        console.print(f"Open {address}\nIt opens once. Ctrl-C ends the studio.", soft_wrap=True)
+        console.print(f"Open {address}\nThe address works once. Ctrl-C ends the studio.", soft_wrap=True)
         serve(app, listening)
     return 0
 
 
-def _request(file: Path, population: Path | None) -> Path:
+def _request(file: Path, population: Path | None, form: list[str]) -> Path:
     """The request that is named, or that is drafted for a data file or a folder of them."""
     if file.suffix.lower() in _REQUESTS:
         if not file.is_file():
@@ -57,7 +58,7 @@ def _request(file: Path, population: Path | None) -> Path:
             )
         return file.resolve()
     from flows.actions.drafting import drafted  # noqa: PLC0415
-    from flows.cli.init import data_files  # noqa: PLC0415
+    from flows.cli.init import data_files, form_terms  # noqa: PLC0415
 
     files, folder = data_files(file, population), file if file.is_dir() else file.parent
     if (begun := folder / REQUEST_FILE).is_file():
@@ -68,7 +69,7 @@ def _request(file: Path, population: Path | None) -> Path:
             got="the request of an earlier draft",
             fix=f"open it by `releasegate studio {shlex.quote(str(begun))}`; for another one, move the data elsewhere",
         )
-    _, written = drafted(files, folder, population=population)
+    _, written = drafted(files, folder, population=population, stated=form_terms(form))
     return written[0].resolve()
 
 

@@ -77,7 +77,7 @@ _POLICY = (
 _METHODS = (("", "as by the policy"), *((method.value, method.value) for method in Method))
 _OF_RECIPIENT = (
     FormTerm(("id",), "Short name", "In small letters, such as university-a."),
-    FormTerm(("organisation",), "Organization", "Who receives the copy."),
+    FormTerm(("organisation",), "Organisation", "Who receives the copy."),
     FormTerm(("purpose",), "Purpose", "What they may use it for."),
     FormTerm(("agreement", "id"), "Number of the agreement"),
     FormTerm(("agreement", "expires"), "Last day of the agreement", "YYYY-MM-DD"),

@@ -173,7 +173,7 @@ def show_sign_in(request: Request, site: CurrentSite) -> Response:
         raise Refused(
             HTTPStatus.FORBIDDEN,
             "The studio is closed to this browser",
-            "Open the address that the terminal shows. It opens once: where it was used, or the session has ended, end "
+            "Open the address that the terminal shows. It works once: where it was used, or the session has ended, end "
             "the studio in the terminal with Ctrl-C and start it again.",
         )
     try:

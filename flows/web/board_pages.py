@@ -64,7 +64,7 @@ class BoardRow:
     id: str
     title: str
     recipients: tuple[tuple[str, str], ...]
-    """Organization and id of each recipient."""
+    """Organisation and id of each recipient."""
     purposes: tuple[str, ...]
     agreements: tuple[str, ...]
     state: str

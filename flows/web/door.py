@@ -24,7 +24,7 @@ def enter(request: Request, site: CurrentSite, token: str) -> Response:
         raise Refused(
             HTTPStatus.FORBIDDEN,
             "This address does not open the studio",
-            "It opens once. End the studio in the terminal with Ctrl-C, and start it again for a new address.",
+            "The address works once. End the studio in the terminal with Ctrl-C, and start it again for a new address.",
         )
     session, _ = site.sessions.begin(account, site.clock())
     site.set_cookie(request, site.cookie, session)

@@ -32,6 +32,7 @@ from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.remedies import revoking
 from tasks.decision.standing import Standing
 from tasks.decision.states import State
+from tasks.decision.verdict import never_measured
 from tasks.request.model import Gate, Measure
 
 STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}
@@ -193,7 +194,8 @@ def percent(share: float) -> str:
 
 def _reasons(one: Explained) -> Iterator[Block]:
     """The reasons as recorded, where no gate failed; the strongest ones with their figures and records."""
-    strongest = one.explanation.strongest
+    together = never_measured(one.record.gates)
+    strongest = [one for one in one.explanation.strongest if not together or one.gate.measured is not None]
     failed = [reason for reason in strongest if reason.failed]
     if not failed:
         yield from (Paragraph(reason, "lead") for reason in one.explanation.reasons)
@@ -205,10 +207,12 @@ def _reasons(one: Explained) -> Iterator[Block]:
         ("gate", ">measured", "required", ">beyond" if failed else ">margin"),
         [_strength(one, reason, counts.get(reason.gate.id, "")) for reason in strongest],
     )
-    more = sum(not gate.passed for gate in one.record.gates) - len(failed)
+    closed = [gate for gate in one.record.gates if not gate.passed]
+    more = sum(not together or gate.measured is not None for gate in closed) - len(failed)
     yield from noted(
         *(f"{reason.gate.title}: {reason.gate.because}" for reason in failed if reason.gate.comparison == "is"),
         f"{more} more {'gate is' if more == 1 else 'gates are'} closed." if failed and more > 0 else "",
+        together,
     )
 
 

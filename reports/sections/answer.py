@@ -19,6 +19,7 @@ from tasks.request.model import Measure, Role
 _WORTH_SAYING = 0.1
 """Share of the records that lose a column, from which the first page says so."""
 _MOST_NAMED = 5
+_UNMEASURED = "The data failed validation; no risk was measured."
 _FEW_VALUES = 20
 """Most values of a column whose loss is told by value."""
 
@@ -28,8 +29,8 @@ def answer(view: RecordView) -> tuple[Paragraph, ...]:
     record, recipient = view.record, view.record.recipient
     quasi, population = view.names(Role.QUASI), record.population
     if record.risk is None:
-        unknown = "The data did not come as far as a measurement of risk, so that nothing is known of it."
-        return (Paragraph(f"Nothing leaves. {unknown}", "lead"),)
+        stopped = "No risk was measured." if record.validation.passed else _UNMEASURED
+        return (Paragraph(stopped, "lead"),)
     who, signed = recipient.organisation, "the expert has signed and " if record.expert_signs else ""
     leave = {
         Verdict.APPROVED: f"leave for {who}",
@@ -66,7 +67,8 @@ def answer(view: RecordView) -> tuple[Paragraph, ...]:
 def _empty(view: RecordView) -> str:
     """Number of the columns that tell nothing; empty where all tell something."""
     number = len(gone(view))
-    return f" ({numbers.integer(number)} with nothing but “*”)" if number else ""
+    counted = "one of which holds" if number == 1 else f"{numbers.integer(number)} of which hold"
+    return f", {counted} only “*”," if number else ""
 
 
 def _left_out(view: RecordView) -> str | None:

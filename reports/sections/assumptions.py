@@ -354,7 +354,7 @@ def _of_decoys(fact: DecoyFact, *, remainders: bool) -> Iterator[Assumption]:
             if remainders
             else "The groups of a decoy match real people of the population who are not in the data; its other values "
             "are invented, and false of these people.",
-            "Whether the organization may use their quasi-identifiers so was not checked.",
+            "Whether the organisation may use their quasi-identifiers so was not checked.",
         ),
     )
 

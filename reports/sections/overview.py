@@ -105,13 +105,13 @@ def _signatures(view: RecordView) -> list[tuple[str, ...]]:
     """Who signs, and as what: nobody determines or approves a release that is blocked."""
     record, need, sign = view.record, view.record.reviews_required, "Date, signature"
     if view.blocked:
-        expert = ("Block seen by the expert", record.expert, sign) if record.expert else None
-        return kept(("Block seen by the requester", record.requester, sign), expert)
+        expert = ("Seen by the expert", record.expert, sign) if record.expert else None
+        return kept(("Seen by the requester", record.requester, sign), expert)
     reviewers = f"Reviewers required: {numbers.integer(need)}" if need else "No reviewer required by the policy"
     return [
         ("Expert", record.expert or "not named in the request", sign),
         ("Requested by", record.requester, sign),
-        (reviewers, "For the organization", sign),
+        (reviewers, "For the organisation", sign),
     ]
 
 
@@ -143,7 +143,7 @@ def statement(view: RecordView) -> Iterator[Block]:
     )
     policy_fixes = (
         "Where the Privacy Rule does not apply to the data, it is the yardstick that the policy has chosen"
-        f"{criteria if record.risk else ''}. The Rule does not fix what “very small” means; the organization has fixed "
+        f"{criteria if record.risk else ''}. The Rule does not fix what “very small” means; the organisation has fixed "
         "it in its policy: section 3 has the figures beside its thresholds, section E8 of the evidence their "
         "precedents."
     )
@@ -171,10 +171,11 @@ def statement(view: RecordView) -> Iterator[Block]:
 
 def limitations(view: RecordView) -> Iterator[Block]:
     """The assumptions, numbered."""
-    yield (
-        "The determination holds as far as these assumptions do. Each is stated so that it can be challenged; where "
-        "one fails, the determination must be made again."
-    )
+    if view.record.risk is not None:
+        yield (
+            "The determination holds as far as these assumptions do. Each is stated so that it can be challenged; "
+            "where one fails, the determination must be made again."
+        )
     yield Bullets(
         [
             text('<span class="number">A{}</span>**{}.** {}', place, title, words)

@@ -226,7 +226,7 @@ def reference(view: RecordView) -> Iterator[Block]:
         f"{f'As stated in the request: {expert}.' if expert else 'The request names no expert.'} The Privacy Rule "
         "requires appropriate knowledge of and experience with generally accepted statistical and scientific methods "
         "for rendering information not individually identifiable; no degree or certificate is prescribed (HHS 2012). "
-        "The organization keeps the evidence of the signing expert's qualification."
+        "The organisation keeps the evidence of the signing expert's qualification."
     )
     used = {"", *_used(view)}
     yield Heading("Definitions")

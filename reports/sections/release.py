@@ -306,7 +306,7 @@ def conditions(view: RecordView) -> Iterator[Block]:
         worth = view.risk.game.adversary != "one-shot"
         rests = "the count of records worth attacking and the figures" if worth else "the figures"
         fine = (
-            "The releasing organization maintains the controls that detect attempts to identify somebody and "
+            "The releasing organisation maintains the controls that detect attempts to identify somebody and "
             f"claims the penalty for them, {numbers.amount(sequential.profile.penalty)} units: {rests} of section "
             "E10.1 rest on both."
         )

@@ -327,10 +327,11 @@ def _exact(view: RecordView, name: str | None) -> str:
 
 def assumed(view: RecordView) -> Iterator[Block]:
     """The assumptions that matter, as they are numbered in the evidence, and what was not assessed."""
-    yield (
-        "The determination holds as far as its assumptions do; where one fails, it must be made again. These are the "
-        "ones that it rests on most, numbered as in section E1, which states all of them."
-    )
+    if view.record.risk is not None:
+        yield (
+            "The determination holds as far as its assumptions do; where one fails, it must be made again. These are "
+            "the ones that it rests on most, numbered as in section E1, which states all of them."
+        )
     numbered = enumerate(assumptions(view.record), start=1)
     yield Bullets(
         [

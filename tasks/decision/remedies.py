@@ -176,8 +176,8 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
     if Measure.ATTRIBUTE_DISCLOSED in ids and (secrets := causes["a class shares values"]):
         depend = "depend" if len(secrets) > 1 else "depends"
         yield (
-            f"Where the study asks how {', '.join(secrets)} {depend} on columns that others know, groups disclose it by "
-            "the nature of the study: only the policy's owner can allow that (its gate attribute.disclosed_share)."
+            f"Where the study asks how {', '.join(secrets)} {depend} on columns that others know, groups disclose it "
+            "by the nature of the study: only the policy's owner can allow that (its gate attribute.disclosed_share)."
         )
 
 

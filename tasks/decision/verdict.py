@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from tasks.core.plural import plural
-from tasks.decision.gates import ALWAYS_ON
+from tasks.decision.gates import ALWAYS_ON, VALIDATION_PASSED
 from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 
@@ -31,7 +31,9 @@ def decide(
     excused = [result for result in gate_results if is_excused(result)]
     failed = [result for result in gate_results if not (result.passed and _holds(result)) and result not in excused]
     judged = {result.id for result in gate_results}
-    reasons = [_reason(result, records, small_cell) for result in failed]
+    together = never_measured(gate_results)
+    told = [result for result in failed if not together or result.measured is not None]
+    reasons = [*(_reason(result, records, small_cell) for result in told), *([together] if together else [])]
     if not reasons:
         reasons = [f"The gate {name} was not judged." for name in ALWAYS_ON if name not in judged]
         reasons += ["None of the policy's gates was judged."] if judged <= set(ALWAYS_ON) else []
@@ -62,6 +64,13 @@ def still_needed(record: DecisionRecord, why: str, votes: int) -> str:
     """The reason why a release waits, with the reviews that are needed after some votes."""
     before = _needed(record.reviews_required, expert_signs=record.expert_signs)
     return why.replace(before, _needed(record.reviews_required - votes, expert_signs=False)) if votes else why
+
+
+def never_measured(gates: Sequence[GateResult]) -> str:
+    """One sentence on gates without a figure, where validation failed before anything was measured; else empty."""
+    number = sum(gate.measured is None for gate in gates)
+    failed = any(gate.id == VALIDATION_PASSED and not gate.passed for gate in gates)
+    return f"{number} gates were not measured, since validation failed." if failed and number > 1 else ""
 
 
 def reasons_after_review(record: DecisionRecord) -> tuple[str, ...]:

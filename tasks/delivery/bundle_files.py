@@ -209,7 +209,7 @@ def dictionary(
         "columns": [
             {
                 "name": marked(own) if is_csv else own,
-                "type": request.attributes[name].delivered_type.value,
+                "type": by_name[name].delivered_type,
                 "description": marked(request.attributes[name].description or ""),
                 "treatment": _treatment(request, name, by_name[name], SUFFIX if delivery.encrypted_to else ""),
                 **_listed(request, name),

@@ -275,23 +275,31 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
         str(position)
         for position, name in enumerate(names, start=1)
         if like_data[position - 1]
-        or names.count(name) > 1
         or not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip())
     ]
+    repeated = [str(place) for place, name in enumerate(names, start=1) if names.count(name) > 1]
     broken = [str(place) for place, name in enumerate(names, start=1) if {"\n", "\r"} & {*name}]
     if bad:
         raise DataError(
             "the first line does not look like column names",
             where=f"{path}, columns {', '.join(broken or bad)}",
-            expected="names, each once, in one line, without spaces around them",
+            expected="names in one line, without spaces around them",
             got="a line break within a name"
             if broken
-            else "empty, repeated or very long names, numbers, dates or something that identifies a person",
+            else "empty or very long names, numbers, dates or something that identifies a person",
             fix="write each name in one line"
             if broken
             else "delete the lines above the column names, if the first line is a title; else add or correct the names"
             if names[0] and not any(names[1:])
             else "add or correct the header line; if the first line is a record, draft with --form header=false",
+        )
+    if repeated:
+        raise DataError(
+            "columns have the same name",
+            where=f"{path}, columns {', '.join(repeated)}",
+            expected="a name of its own for each column",
+            got=f"{len(repeated)} columns with the name of another",
+            fix="rename or remove the repeated columns",
         )
 
 

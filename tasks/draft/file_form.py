@@ -30,6 +30,8 @@ from tasks.request.file_form import FileForm
 MISSING_MARKS = frozenset({"?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "."})
 """Cells that commonly stand for “no value” and are taken for it in a draft."""
 
+_TERMS = ("dates", "decimal", "delimiter", "encoding", "header", "member", "sheet", "thousands")
+"""Terms that people may state of a file."""
 _BLOCK_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 500
@@ -140,13 +142,16 @@ def _stated_form(path: str, terms: Mapping[str, object]) -> FileForm:
     try:
         return FileForm.model_validate({"path": path, **terms})
     except ValidationError as error:
-        # A broken rule is of the whole form and names the term in its context.
-        places = [(*one["loc"], *one.get("ctx", {}).get("at", ())) for one in error.errors()]
+        found = error.errors()[0]
+    told = found.get("ctx", {})
+    # A broken rule is of the whole form and names the term in its context.
+    name = str((*found["loc"], *told.get("at", ()))[0])
+    described = FileForm.model_fields[name].description if name in FileForm.model_fields else None
     raise ParameterError(
         "the form of the file is not one that a request may state",
-        where=f"--form, {', '.join(str(place[0]) for place in places if place)}",
-        expected="terms of “dataset” with values that they may have",
-        fix="see “releasegate init --help”",
+        where=f"--form, {name}",
+        expected=told.get("expected") or described or f"a term that is one of {', '.join(_TERMS)}",
+        fix=told.get("fix") or ("correct its value" if described else "correct its name"),
     )
 
 
@@ -296,8 +301,8 @@ def _dates(frame: pd.DataFrame, answer: str) -> dict[str, str]:
             "dates can be read in two ways",
             where=f"{'column' if len(unclear) == 1 else 'columns'} {', '.join(unclear)}",
             expected=f"a day that tells one from the other: {' or '.join(forms)}",
-            got="no day after the 12th of a month",
-            fix=f"state the form, as with --form dates={forms[0]}",
+            got=f"“{answer}”, which is another form" if answer else "no day after the 12th of a month",
+            fix=f"state one of these forms, as with --form dates={forms[0]}",
         )
     return found
 

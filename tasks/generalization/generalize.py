@@ -173,11 +173,11 @@ def _budgeted(
     elif divided is None:
         if budget.least_records is not None:
             raise StageFailed(
-                "a strategy for each record keeps no least records of a cell",
+                "this method cannot keep a least number of records in each cell",
                 where="policy.generalization.budget.least_records",
-                expected="a partition",
-                got=f"the method {method.value}",
-                fix="play a partition, or remove the limit",
+                expected="a method that divides the whole file into cells, such as basic-partition",
+                got=f"{method.value}, which generalizes each record by itself",
+                fix="choose a partition under policy.generalization.method, or remove the limit",
             )
         floored = method is Method.SH_FRIENDLY
         floors = (safe_harbor_floor(table, data.codes), safe_harbor_floor(table, population.codes)) if floored else None

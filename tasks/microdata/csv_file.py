@@ -4,6 +4,7 @@ Messages name rows and lines, never a value; a library's own message may quote o
 """
 
 import codecs
+import json
 import re
 import zipfile
 import zlib
@@ -29,6 +30,7 @@ _GZIP, _ZIP = b"\x1f\x8b", b"PK"
 _FAULTS = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, EOFError, zlib.error)
 _FIRST_BYTES, _STATED_DELIMITER = 64, re.compile(r'"?sep=.?"?[\r\n]', re.IGNORECASE)
 _NEARLY_ALL = 0.9
+_OTHER_DELIMITERS = ",;\t|"
 _UNEVEN = "columns, got"
 """Words of the library for a record with more or fewer cells than the header."""
 
@@ -130,6 +132,8 @@ def _uneven(path: Path, form: FileForm) -> DataError:
     except _FAULTS as error:
         return _unreadable(path, form, _kind(error))
     cells, records = table.num_columns, table.num_rows + len(uneven)
+    if cells == 1 and form.header and (other := other_delimiter(table.column_names[0], path, form)):
+        return other
     usual, held = Counter(uneven.values()).most_common(1)[0]
     if form.header and usual > cells and held >= _NEARLY_ALL * records:
         return DataError(
@@ -147,6 +151,22 @@ def _uneven(path: Path, form: FileForm) -> DataError:
         expected=f"{plural(cells, 'cell')} in every record",
         got=f"{plural(len(uneven), 'record')} with another number",
         fix="quote cells that hold the delimiter or a line break",
+    )
+
+
+def other_delimiter(header: str, path: Path, form: FileForm) -> DataError | None:
+    """The error for a header that is one cell, where another delimiter divides it into several."""
+    columns = {mark: header.count(mark) + 1 for mark in _OTHER_DELIMITERS}
+    mark = max(columns, key=columns.__getitem__)
+    if columns[mark] == 1:
+        return None
+    shown = "a tab" if mark == "\t" else f"“{mark}”"
+    return DataError(
+        "the file has another delimiter than the one stated",
+        where=f"{path.name}, line 1",
+        expected=f"“{form.delimiter}” between the names of the columns",
+        got=f"none; with {shown} the header has {columns[mark]} columns",
+        fix=f"set dataset.delimiter to {json.dumps(mark)} (for init: --form delimiter=…)",
     )
 
 

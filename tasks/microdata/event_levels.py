@@ -13,7 +13,7 @@ from tasks.core.errors import DataError, HierarchyError, row_positions
 from tasks.core.plural import plural
 from tasks.microdata.build import written_out
 from tasks.microdata.coded import RowLevel, numbered_column
-from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.hierarchy import Hierarchy, values_of
 from tasks.microdata.tables import own_rows
 from tasks.microdata.tuples import WITHOUT_TIMES, have_times
 from tasks.request.model import Attribute, ReleaseRequest
@@ -100,11 +100,11 @@ def _released(
         raise DataError(
             "values are not in the hierarchy",
             where=f"{where}, column {tree.name}, {row_positions(rows)}",
-            expected=f"one of the {tree.n_leaves} values of the hierarchy, or none",
+            expected=f"{values_of(tree)}, or none",
             got=f"{plural(len(rows), 'row')} with other values",
             fix=WITHOUT_TIMES
             if have_times(map(str, values[leaf < 0]), tree)
-            else "correct the data, or add the values to the hierarchy",
+            else f"correct the data, or add the values to attributes.{tree.name}.hierarchy",
         )
     group = np.where(code < 0, -1, tree.groups[np.append(leaf, 0)[code], level])
     stated, many = np.flatnonzero(code >= 0), int(persons.max(initial=-1)) + 2

@@ -2,7 +2,7 @@
 
 Such files are binary, and their readers are compiled: a damaged file may end a process, ask for all memory, or make a
 reader print what it holds. So the process that reads has a limit on its memory and no way to print, and all that comes
-back is a table or an exit code.
+back is a table, or an exit code with some numbers.
 """
 
 import os
@@ -16,6 +16,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from tasks.core.errors import DataError
+from tasks.core.plural import plural
 from tasks.microdata.csv_file import first_bytes
 from tasks.microdata.foreign_reader import Exit
 from tasks.microdata.parquet import machine_memory, too_large
@@ -31,6 +32,7 @@ _NAMES: Mapping[FileFormat, str] = MappingProxyType(
         FileFormat.SPSS: "an SPSS file (.sav or .zsav)",
     }
 )
+_PLAIN = "a CSV or Parquet file"
 _MARKS: Mapping[FileFormat, tuple[bytes, ...]] = MappingProxyType(
     {
         FileFormat.EXCEL: (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
@@ -71,12 +73,13 @@ def read_foreign(path: Path, form: FileForm) -> pa.Table:
         If it is not of that program, damaged or too large, or the reader is not installed.
     """
     stated = form.format
-    if stated is None or format_of(path) is not stated:
+    found = format_of(path)
+    if stated is None or found is not stated:
         raise DataError(
             "the file is not of the stated format",
             where=path.name,
-            expected="a CSV or Parquet file" if stated is None else _NAMES[stated],
-            got="a file of another program",
+            expected=_NAMES[stated] if stated else _PLAIN,
+            got=_NAMES[found] if found else _PLAIN,
             fix="export it as CSV or Parquet, or, where it is the dataset, state its program under dataset.format",
         )
     encoding = form.encoding if "encoding" in form.model_fields_set else ""
@@ -95,12 +98,23 @@ def read_foreign(path: Path, form: FileForm) -> pa.Table:
             return pa.ipc.open_stream(content).read_all()
         except pa.ArrowException:
             reader.returncode = Exit.DAMAGED
-    raise _refusal(path, stated, reader.returncode, named=bool(form.sheet))
+    raise _refusal(path, stated, reader.returncode, content, named=bool(form.sheet))
 
 
-def _refusal(path: Path, stated: FileFormat, code: int, *, named: bool) -> DataError:
+def _refusal(path: Path, stated: FileFormat, code: int, content: bytes, *, named: bool) -> DataError:
     if code == Exit.TOO_LARGE:
         return too_large(path, "a table that does not fit")
+    numbers = [int(one) for one in content.split()] if code in (Exit.NO_SHEET, Exit.NO_HEADER) else []
+    if code == Exit.NO_HEADER:
+        row, unnamed, columns = numbers
+        return DataError(
+            "the first row does not name the columns",
+            where=f"{path.name}, row {row}",
+            expected="the names of all columns in the first row that holds anything",
+            got=f"{unnamed} of {plural(columns, 'column')} without a name",
+            fix="delete the rows above the column names, if this one is a title; else name every column",
+        )
+    several = code == Exit.NO_SHEET and numbers[0] > 1
     reasons = {
         Exit.CATALOG: (
             "a catalog of formats (.sas7bcat) beside the data set that can be read, or none",
@@ -114,24 +128,24 @@ def _refusal(path: Path, stated: FileFormat, code: int, *, named: bool) -> DataE
         ),
         Exit.NO_SHEET: (
             "a workbook with one sheet that holds anything, or the sheet that dataset.sheet names",
-            ("an empty sheet" if named else "several sheets, and none is named")
-            if stated is FileFormat.EXCEL
-            else "none",
+            f"{numbers[0]} sheets that hold something, and none is named",
             "name the sheet, spelled as in the workbook, under dataset.sheet (for init: --form sheet=NAME)",
+        )
+        if several
+        else (
+            "a sheet with a row of column names and records",
+            "an empty sheet" if named else "a workbook without anything in it",
+            "export the file again" + (", or name another sheet under dataset.sheet" if named else ""),
         ),
         Exit.OTHER_SHEETS: (
             "the sheet that dataset.sheet names",
             "a workbook without a sheet of that name",
             "copy the name from the workbook, with its capitals, to dataset.sheet (for init: --form sheet=NAME)",
         ),
-        Exit.NO_HEADER: (
-            "the names of all columns in the first row that holds anything",
-            "a cell without a name above a column",
-            "put the names into one row, with nothing above it but empty cells",
-        ),
     }
     expected, got, fix = reasons.get(
         Exit(code) if code in set(Exit) else Exit.DAMAGED,
         (f"{_NAMES[stated]}, undamaged and without a password", "a file that cannot be read", "export it again"),
     )
-    return DataError("the file of another program cannot be read", where=path.name, expected=expected, got=got, fix=fix)
+    what = f"{_NAMES[stated].partition(' (')[0]} cannot be read"
+    return DataError(what, where=path.name, expected=expected, got=got, fix=fix)

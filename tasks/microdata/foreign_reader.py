@@ -1,6 +1,7 @@
 """The process that reads a file of another program: ``python -m`` this with format, sheet, encoding, memory and path.
 
-It writes the table to standard output as an Arrow stream, or ends with an exit code (``tasks.microdata.foreign_file``).
+It writes the table to standard output as an Arrow stream, or ends with an exit code and numbers that go with it
+(``tasks.microdata.foreign_file``).
 Numbers that are whole in all of a column are written without a decimal point. Labels of coded values are not put in
 their place: a request is about the codes. They are metadata of the table (``VALUE_LABELS``), as those of its columns
 are (``LABELS``).
@@ -56,7 +57,7 @@ def named_columns(names: Sequence[str]) -> list[str]:
 
 
 class NotRead(Exception):
-    """A file that is not read, with the exit code that says why."""
+    """A file that is not read, with the exit code that says why, and the numbers that its message has."""
 
 
 def read(kind: str, sheet: str, encoding: str, path: Path) -> pa.Table:
@@ -126,22 +127,27 @@ def _workbook(path: Path, sheet: str) -> pa.Table:
     if sheet and sheet not in book.sheet_names:
         raise NotRead(Exit.OTHER_SHEETS)
     sheets = [sheet] if sheet else book.sheet_names
-    filled = [rows for name in sheets if (rows := _rows(book, name))]
+    filled = [found for name in sheets if (found := _rows(book, name))]
     if len(filled) != 1:
-        raise NotRead(Exit.NO_SHEET)
-    header, *records = filled[0]
+        raise NotRead(Exit.NO_SHEET, len(filled))
+    ((first, rows),) = filled
+    header, *records = rows
     names = named_columns([name.strip() if isinstance(name, str) else "" for name in header])
     if not all(names):
-        raise NotRead(Exit.NO_HEADER)
+        raise NotRead(Exit.NO_HEADER, first, names.count(""), len(names))
     cells = zip(*records, strict=True) if records else ([] for _ in header)
     return pa.table([pa.array(_typed(list(column))) for column in cells], names=names)
 
 
-def _rows(book: Any, name: str) -> list[list[Any]]:
-    """Rows of a sheet that hold anything, without columns that do not."""
-    rows = [row for row in book.get_sheet_by_name(name).to_python() if any(cell != "" for cell in row)]
-    used = [place for place in range(len(rows[0]) if rows else 0) if any(row[place] != "" for row in rows)]
-    return [[row[place] for place in used] for row in rows]
+def _rows(book: Any, name: str) -> tuple[int, list[list[Any]]] | None:
+    """Rows of a sheet that hold anything, without columns that do not, and the number of the first; None for none."""
+    sheet = book.get_sheet_by_name(name)
+    numbered = [(at, row) for at, row in enumerate(sheet.to_python(), start=1) if any(cell != "" for cell in row)]
+    if not numbered:
+        return None
+    rows = [row for _, row in numbered]
+    used = [place for place in range(len(rows[0])) if any(row[place] != "" for row in rows)]
+    return sheet.start[0] + numbered[0][0], [[row[place] for place in used] for row in rows]
 
 
 def _check_places(path: Path) -> None:
@@ -203,7 +209,9 @@ def main(kind: str, sheet: str, encoding: str, memory: str, path: str) -> int:
         with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
             stream.write_table(table)
     except NotRead as refusal:
-        return int(refusal.args[0])
+        code, *numbers = refusal.args
+        sys.stdout.write(" ".join(map(str, numbers)))
+        return int(code)
     except ImportError:
         return Exit.NOT_INSTALLED
     except MemoryError:

@@ -142,6 +142,17 @@ class Hierarchy:
         return pd.Index(self.labels[0], dtype="object")
 
 
+def values_of(hierarchy: Hierarchy) -> str:
+    """The values that a hierarchy takes, for a message: their limits where it groups whole numbers, else how many."""
+    values = [value for value in hierarchy.domain if value != MISSING]
+    numbers = sorted(int(value) for value in values if value.lstrip("-").isdecimal())
+    first, last = numbers[:1], numbers[-1:]
+    # Other hierarchies may have their values from the data.
+    if len(numbers) == len(values) and any(label.startswith(f"{first[0]}-") for label in hierarchy.axis_labels):
+        return f"a whole number from {first[0]} to {last[0]}, as the hierarchy has them"
+    return f"one of the {len(values):,} values of the hierarchy" if len(values) > 1 else "the one value that it has"
+
+
 def with_leaf_apart(hierarchy: Hierarchy, label: str) -> Hierarchy:
     """A hierarchy with one more value, which shares no group with any other below the top."""
     labels = tuple((*level, label) for level in hierarchy.labels[:-1])

@@ -4,6 +4,7 @@ Every cell of microdata is read as text, and as the request says: types are chec
 Messages name columns and rows, never a value; a library's own message may quote one and is therefore never passed on.
 """
 
+import difflib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 
 from tasks.core.errors import DataError, PopulationError, raised_as
 from tasks.core.plural import plural
-from tasks.microdata.csv_file import first_bytes, read_csv
+from tasks.microdata.csv_file import first_bytes, other_delimiter, read_csv
 from tasks.microdata.event_levels import at_released_levels
 from tasks.microdata.foreign_file import format_of, read_foreign
 from tasks.microdata.foreign_reader import LABELS, VALUE_LABELS
@@ -204,12 +205,15 @@ def check_columns(found: Sequence[str], declared: Sequence[str], request: Releas
     """
     missing = [name for name in declared if name not in found]
     undeclared = [str(position) for position, name in enumerate(found, start=1) if name not in declared]
-    repeated = len({name for name in found if list(found).count(name) > 1})
+    repeated = [str(position) for position, name in enumerate(found, start=1) if list(found).count(name) > 1]
+    twice = plural(len({found[int(position) - 1] for position in repeated}), "name")
     problems = {
         f"missing: {', '.join(missing)}": missing,
         f"undeclared: {'column' if len(undeclared) == 1 else 'columns'} {', '.join(undeclared)}": undeclared,
-        f"{plural(repeated, 'name')} used twice": repeated,
+        f"{twice} used twice: columns {', '.join(repeated)}": repeated,
     }
+    if len(found) == 1 < len(declared) and (other := other_delimiter(found[0], path, request.dataset)):
+        raise other
     if any(problems.values()):
         raise DataError(
             "the columns of the file are not those of the request",
@@ -219,8 +223,16 @@ def check_columns(found: Sequence[str], declared: Sequence[str], request: Releas
             fix="the whole header is one column: set dataset.delimiter to what stands between cells, not "
             f"“{request.dataset.delimiter}”"
             if len(found) == 1 < len(declared)
-            else "declare every column under attributes, spelled as in the header, or remove it from the file",
+            else _misspelt(missing, {found[int(position) - 1]: position for position in undeclared})
+            or "declare every column under attributes, spelled as in the header, or remove it from the file",
         )
+
+
+def _misspelt(missing: Sequence[str], undeclared: Mapping[str, str]) -> str:
+    """Advice where an undeclared name, of which only the position is shown, is much like a declared one."""
+    alike = ((name, difflib.get_close_matches(name, undeclared, n=1)) for name in missing)
+    pairs = [f"column {undeclared[close[0]]} may be what “{name}” means" for name, close in alike if close]
+    return f"{'; '.join(pairs)}: spell it as in the header" if pairs else ""
 
 
 def read_population(

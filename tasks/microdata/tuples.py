@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import BadInput, DataError, row_positions
 from tasks.core.plural import plural
-from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
+from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy, values_of
 
 Counts = NDArray[np.int64]
 _KEY_LIMIT = 2**62
@@ -177,17 +177,17 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
         codes[:, axis] = np.append(leaves, hierarchy.missing_leaf)[levels]
         unknown = np.flatnonzero(codes[:, axis] < 0)
         if len(unknown):
-            others, domain = [str(value) for value in values[leaves < 0]], len(hierarchy.domain)
-            expected = "the only value" if domain == 1 else f"one of the {domain:,} values"
+            others = [str(value) for value in values[leaves < 0]]
             raise DataError(
                 "values are missing from a hierarchy",
                 where=f"{where}, column {name}, {row_positions(unknown)}",
-                expected=f"{expected} of the hierarchy",
+                expected=values_of(hierarchy),
                 got=f"{plural(len(others), 'other value')} in {plural(len(unknown), 'record')}"
                 f"{_near_miss(others, hierarchy)}",
                 fix=WITHOUT_TIMES
                 if have_times(others, hierarchy)
-                else "correct the records, or add the values to the hierarchy (by prefixes: to the population)",
+                else f"correct the records, or add the values to attributes.{name}.hierarchy (by prefixes: to the "
+                "population)",
             )
     return codes
 

@@ -7,7 +7,7 @@ import re
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from tasks.request.part import RelativePath, RequestPart, Rule, Text, broken_rule
 
@@ -45,6 +45,15 @@ def _has_day_month_year(form: str) -> str:
     return form
 
 
+_DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\\t", "tabulator": "\\t", "pipe": "|", "space": " "}
+
+
+def _is_no_word(delimiter: object) -> object:
+    if isinstance(delimiter, str) and (mark := _DELIMITERS.get(delimiter.strip().lower())):
+        raise broken_rule("the character itself", got="its name", fix=f'write "{mark}"')
+    return delimiter
+
+
 DateForm = Annotated[str, AfterValidator(_has_day_month_year)]
 """Form of the days of a column, such as ``dd.mm.yyyy``; ``mon`` is a month's English name in three letters."""
 
@@ -61,7 +70,7 @@ class FileForm(RequestPart):
         description="Program of the file, which needs the extra “readers”: excel (.xlsx, .xlsm, .xls), sas "
         "(.sas7bdat), sas-transport (.xpt), stata (.dta), spss (.sav, .zsav). CSV and Parquet have none.",
     )
-    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = Field(
+    delimiter: Annotated[str, BeforeValidator(_is_no_word), StringConstraints(min_length=1, max_length=1)] = Field(
         default=",", description="Character between the cells of a CSV file."
     )
     encoding: Text = Field(

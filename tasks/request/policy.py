@@ -1,4 +1,4 @@
-"""The policy of the organization: how to generalize and score, what a release must pass, and who must agree."""
+"""The policy of the organisation: how to generalize and score, what a release must pass, and who must agree."""
 
 import re
 from collections.abc import Mapping
@@ -304,7 +304,7 @@ class SensitivityPolicy(RequestPart):
 
 
 class Policy(RequestPart):
-    """The organization's rules for the release."""
+    """The organisation's rules for the release."""
 
     id: Identifier = Field(description="Id, enrolled with the version.")
     version: Text = Field(description="Version; one id and version mean one policy permanently.")

@@ -7,7 +7,7 @@ types of error are here: the problem, what was expected, what was got, and what 
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from enum import StrEnum
@@ -61,6 +61,8 @@ _AS_CLOSE = 0.05
 """Difference of similarity below which two choices are as close to what was written."""
 _KEY = "[key]"
 """Step that pydantic adds to the place of a key that cannot be used."""
+_PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%")
+_ALL = 100
 _EMPTY = ("empty", "", "fill in the value")
 _NOT_A_DATE = ("not a date", "a date of the calendar as YYYY-MM-DD, such as 2030-12-31", "correct the date")
 _DIGITS = "write the number in digits, without quotes, units or thousands separators"
@@ -141,9 +143,19 @@ def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> M
         fix = "write one text in place of it"
     elif kind == "string_too_long":
         words = f"at most {context['max_length']} characters"
+    if percent := _percent(kind, context, value):
+        fix = f"a share of {percent:g} % is written {percent / 100:g}"
     elif kind == "int_type" and isinstance(value, float):
         fix = "write it without a decimal point"
     return Mistake(location, what, words or expected, described(value, form.shows_value(location)), fix, position)
+
+
+def _percent(kind: str, context: Mapping[str, Any], value: object) -> float | None:
+    """A number of percent in place of a share: past 1 where no share can be, or with its sign."""
+    if kind == "float_type" and isinstance(value, str) and (written := _PERCENT.fullmatch(value)):
+        return float(written[1])
+    is_share = 1 in (context.get("le"), context.get("lt"))
+    return float(value) if is_share and isinstance(value, int | float) and 1 < value <= _ALL else None
 
 
 def _unknown_key(location: Location, form: Form[Any], document: YamlDocument) -> Mistake:

@@ -302,10 +302,10 @@ def _beyond_agreement(recipient: "Recipient") -> str | None:
 
 
 class Recipient(RequestPart):
-    """Organization that is to receive a copy, with its purpose and terms."""
+    """Organisation that is to receive a copy, with its purpose and terms."""
 
     id: Identifier = Field(description="Id by which commands and files name the recipient.")
-    organisation: Text = Field(description="Name of the organization.")
+    organisation: Text = Field(description="Name of the organisation.")
     purpose: Text = Field(description="Purpose of the copy.")
     agreement: Agreement
     stakes: Stakes

@@ -269,9 +269,13 @@ def _of_sensitivity(request: ReleaseRequest) -> _Notes:
     ]
 
 
+def able_reviewers(request: ReleaseRequest) -> list[str]:
+    """Reviewers whose vote is taken: all but the requester."""
+    return [name for name in request.policy.review.reviewers if not may_be_same_person(name, request.requested_by)]
+
+
 def _of_review(request: ReleaseRequest) -> _Notes:
-    review = request.policy.review
-    able = [name for name in review.reviewers if not may_be_same_person(name, request.requested_by)]
+    review, able = request.policy.review, able_reviewers(request)
     return [
         (
             review.required > len(able),

@@ -112,7 +112,7 @@ class ProviderSettings(RequestPart):
     )
     client_id: str = Field(min_length=1, max_length=500, description="Id of this service at the provider.")
     title: str = Field(
-        "your organization", min_length=1, max_length=100, description="Name of the provider at the sign-in."
+        "your organisation", min_length=1, max_length=100, description="Name of the provider at the sign-in."
     )
     login_claim: str = Field(
         "preferred_username",

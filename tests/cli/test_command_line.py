@@ -24,6 +24,10 @@ def left(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["relase", "x"], "did you mean “release”?"),
+        (["check", "request.yaml", "--jsn"], "did you mean “--json”?"),
+        (["review"], "releasegate review [OPTIONS] {release}"),
+        (["review", "0" * 64, "--vote", "aprove"], "'aprove' is not one of 'approve', 'reject'"),
         (["relase", "x"], "No such command"),
         (["release"], "Missing argument"),
         (["check", "request.yaml", "--nothing"], "No such option"),
@@ -71,7 +75,7 @@ def test_names_with_brackets_are_shown_as_they_are(
     (tmp_path / "zip.csv").write_text(ZIP_HIERARCHY, encoding="utf-8")
     assert left(monkeypatch, "check", str(tmp_path / "request.yaml")) == 3
     captured = capsys.readouterr()
-    assert "✗ [/red]: values of the declared list: 4 of 6, rows 1, 3, 5, 6" in captured.out
+    assert "✗ [/red]: values of the declared list: not so for 4 of 6, rows 1, 3, 5, 6" in captured.out
     assert "recipients[university].prior_release_ids is shown" in captured.err
 
 

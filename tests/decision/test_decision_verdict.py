@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tasks.decision.gates import ALWAYS_ON, judge_gates
 from tasks.decision.measures import RecordCounts
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.verdict import decide, lapsed, validity
+from tasks.decision.verdict import decide, lapsed, never_measured, validity
 from tasks.request.model import LARGER_IS_BETTER, Gate, Measure
 from tests.support import records
 from tests.support.examples import examples
@@ -81,6 +81,13 @@ def test_each_failed_gate_gives_a_reason_in_plain_words() -> None:
     )
 
 
+def test_gates_without_a_figure_are_one_reason_where_validation_failed() -> None:
+    gates = judge_gates([gate(Measure.TRANSPARENT_MAXIMUM, 0.09), gate(Measure.JOURNALIST_MAXIMUM, 0.09)], {})
+    _, reasons = decide((*ALWAYS[1:], *gates, condition("validation.passed", False)), 0)
+    assert reasons == ("validation.passed is False.", "2 gates were not measured, since validation failed.")
+    assert len(decide((*ALWAYS, *gates), 0)[1]) == 2
+
+
 @pytest.mark.parametrize("missing", ALWAYS_ON)
 def test_no_approval_without_each_gate_that_is_always_on(missing: str) -> None:
     others = [result for result in ALWAYS if result.id != missing]
@@ -137,7 +144,8 @@ def test_nothing_failed_or_missing_is_ever_approved(
         assert (verdict is not Verdict.BLOCKED) == (fulfilled and complete)
     assert (verdict is Verdict.APPROVED) <= (complete and reviews == 0)
     failed = sum(not result.passed for result in results)
-    assert len(reasons) == failed or failed == 0
+    together = sum(result.measured is None for result in results) - 1 if never_measured(results) else 0
+    assert len(reasons) == failed - together or failed == 0
     assert all(reason.endswith(".") for reason in reasons)
 
 

@@ -220,6 +220,8 @@ def test_the_dictionary_tells_the_method_and_its_parameter(written: Any) -> None
     assert all(isinstance(field, FieldFact) for field in fields)
     told = dictionary(one.request, fields, DeliveryFact(file="data.csv", format="csv", sha256="0" * 64))
     treatment = {column["name"]: column["treatment"] for column in json.loads(json.dumps(told))["columns"]}
+    types = {column["name"]: column["type"] for column in json.loads(json.dumps(told))["columns"]}
+    assert (types["age"], types["visits"]) == ("text", "integer")
     assert treatment == {
         "zip": "generalized: see hierarchies/zip.csv",
         "age": "generalized: see hierarchies/age.csv",

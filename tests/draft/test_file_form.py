@@ -81,6 +81,8 @@ def test_days_that_may_be_months_are_asked_for(tmp_path: Path) -> None:
     error = asked(tmp_path, text)
     assert error.where == "column seen"
     assert error.expected == "a day that tells one from the other: dd/mm/yyyy or mm/dd/yyyy"
+    for stated in ("dmy", "dd/mm/yy"):
+        assert asked(tmp_path, text, dates=stated).got == f"“{stated}”, which is another form"
     expected = {"dates": {"seen": "mm/dd/yyyy", "left": "dd/mm/yyyy"}}
     assert told(tmp_path, text, dates="mm/dd/yyyy") == expected
     assert told(tmp_path, text.replace("/", "."))["dates"] == {"seen": "dd.mm.yyyy", "left": "dd.mm.yyyy"}
@@ -143,6 +145,8 @@ def test_several_files_in_an_archive_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_statement_that_no_request_may_have(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="one of dates, decimal, delimiter"):
+        told(tmp_path, ENGLISH, date="dd/mm/yyyy")
     with pytest.raises(ParameterError, match="decimal"):
         told(tmp_path, ENGLISH, decimal="x")
     with pytest.raises(ParameterError, match="--form, sheet"):
@@ -151,7 +155,7 @@ def test_a_statement_that_no_request_may_have(tmp_path: Path) -> None:
 
 def test_a_sheet_is_stated_without_the_format_of_its_workbook(tmp_path: Path) -> None:
     content = workbook({"people": [["id", "age"], [1, 30]], "notes": [["note"], ["x"]]})
-    assert "several sheets" in asked(tmp_path, content, name="book.xlsx").got
+    assert "2 sheets" in asked(tmp_path, content, name="book.xlsx").got
     assert "without a sheet of that name" in asked(tmp_path, content, name="book.xlsx", sheet="People").got
     assert told(tmp_path, content, name="book.xlsx", sheet="people") == {"format": "excel", "sheet": "people"}
     with pytest.raises(ParameterError, match="--form, delimiter"):

@@ -79,9 +79,11 @@ def test_check_ends_with_the_next_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     world.enrol()
-    for workspace, rest in ((tmp_path / "workspace", ""), (Path("a new"), " --workspace 'a new' --enrol")):
+    for workspace, rest in ((tmp_path / "workspace", ""), (Path("a new"), " --workspace 'a new'")):
         shown = releasegate("check", world.request, "--root", "..", "--workspace", workspace).out
-        assert shown.endswith(f"\nNext: run `releasegate release {world.request} --root ..{rest}`.\n")
+        command = f"releasegate release {world.request} --root ..{rest} --dry-run"
+        then = "with --enrol" if rest else "without --dry-run"
+        assert shown.endswith(f"\nNext: run `{command}`, which records nothing; then {then}.\n")
 
 
 def test_check_names_enrolment_after_a_refused_release_has_begun_the_workspace(
@@ -92,7 +94,8 @@ def test_check_names_enrolment_after_a_refused_release_has_begun_the_workspace(
     with Ledger.open(begun.ledger, create=True):
         pass
     told = releasegate("check", world.request, "--workspace", "begun").out
-    assert told.endswith(f"\nNext: run `releasegate release {world.request} --workspace begun --enrol`.\n")
+    assert f"\nNext: run `releasegate release {world.request} --workspace begun --dry-run`" in told
+    assert told.endswith("; then with --enrol.\n")
 
 
 def test_a_blocked_release_is_explained_in_its_workspace(
@@ -104,6 +107,12 @@ def test_a_blocked_release_is_explained_in_its_workspace(
         monkeypatch.chdir(folder)
         told = releasegate("release", world.request, "--workspace", world.workspace.root)
         assert f"releasegate explain {name} --recipient university{rest}\n" in told.out
+
+
+def test_check_is_closed_by_a_review_that_can_never_be_complete(world: World, releasegate: Any) -> None:
+    for required in (1, 0):
+        world.ask(policy={"review": {"required": required, "reviewers": ["a.steward"]}})
+        assert releasegate("check", world.request).code == (3 if required else 0)
 
 
 def test_check_names_recipients_whose_agreement_has_expired(world: World, releasegate: Any) -> None:
@@ -240,3 +249,11 @@ def test_a_folder_with_nothing_of_a_bundle_is_bad_input_and_one_with_something_a
 
 def test_too_few_digits_of_a_release_are_told(tmp_path: Path, releasegate: Any) -> None:
     assert "give at least the first six digits" in releasegate("review", "45ab", "--workspace", tmp_path).err
+
+
+@pytest.mark.parametrize(("method", "what"), [("events", "one row a person"), ("dates", "no dates leave shifted")])
+def test_what_the_request_alone_tells_is_told_before_data_are_read(
+    method: str, what: str, world: World, releasegate: Any
+) -> None:
+    world.data.unlink()
+    assert what in releasegate("assess", method, world.request).err

@@ -62,7 +62,7 @@ def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
 def test_a_sheet_with_row_names_under_an_empty_name(tmp_path: Path) -> None:
     path = book(tmp_path, people=[["", "age"], [1, 30], [2, 35]])
     assert read(path, "excel") == [["row_names", "age"], ["1", "30"], ["2", "35"]]
-    assert refused(book(tmp_path, people=[["id", ""], [1, 30], [2, 35]]), "excel").where == "book.xlsx"
+    assert refused(book(tmp_path, people=[["id", ""], [1, 30], [2, 35]]), "excel").where == "book.xlsx, row 1"
 
 
 @pytest.mark.slow
@@ -112,7 +112,13 @@ def test_one_of_several_sheets_has_to_be_named(tmp_path: Path) -> None:
 
 
 def test_columns_without_a_name(tmp_path: Path) -> None:
-    assert "without a name" in refused(book(tmp_path, one=[["a", ""], [CANARY, CANARY]]), "excel").got
+    error = refused(book(tmp_path, one=[[], [CANARY, ""], [CANARY, CANARY]]), "excel")
+    assert (error.where, error.got) == ("book.xlsx, row 2", "1 of 2 columns without a name")
+
+
+def test_a_workbook_without_anything_in_it(tmp_path: Path) -> None:
+    error = refused(book(tmp_path, one=[]), "excel")
+    assert (error.what, error.got) == ("an Excel workbook cannot be read", "a workbook without anything in it")
 
 
 def test_a_cell_far_out_does_not_ask_for_all_memory(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_the_values_of_the_data_are_still_those_of_the_whole_hierarchy(tmp_path:
     with pytest.raises(DataError) as caught:
         tiny_prepared(tiny_request(tmp_path, changed("attributes", "age", "level", to=1), data=bad))
     assert caught.value.where == "data.csv, column age, row 4"
-    assert caught.value.expected == "one of the 6 values of the hierarchy"
+    assert caught.value.expected == "a whole number from 88 to 93, as the hierarchy has them"
     assert_silent(caught.value)
 
 

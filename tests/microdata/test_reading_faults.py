@@ -121,8 +121,21 @@ def test_names_that_are_a_value_now_and_then_stay(tmp_path: Path, text: str) -> 
     assert len(read_text(path, FileForm(path="data.csv", delimiter=";"))) == text.count("\n") - 1
 
 
+def test_a_delimiter_that_is_not_that_of_the_file(tmp_path: Path) -> None:
+    semicolons = HEADER.replace(",", ";")
+    for records in (f"1;37010;88;F;{CANARY}\n", f"1;37010;88;F;{CANARY},x\n"):
+        error = refused(tmp_path, f"{semicolons}\n{records}")
+        assert (error.where, error.got) == ("data.csv, line 1", "none; with “;” the header has 5 columns")
+        assert error.fix.startswith('set dataset.delimiter to ";"')
+
+
+def test_a_misspelt_column(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"{HEADER.replace('diagnosis', 'diagnoses')}\n1,37010,88,F,{CANARY}\n")
+    assert error.fix == "column 5 may be what “diagnosis” means: spell it as in the header"
+
+
 def test_a_repeated_column(tmp_path: Path) -> None:
-    assert refused(tmp_path, f"{HEADER},sex\n1,37010,88,F,flu,{CANARY}\n").got == "1 name used twice"
+    assert refused(tmp_path, f"{HEADER},sex\n1,37010,88,F,flu,{CANARY}\n").got == "1 name used twice: columns 4, 6"
     twice = pa.table([pa.array([CANARY])] * 2, names=["id", "id"])
     assert_silent(refused(tmp_path, parquet(tmp_path, twice), name="data.parquet"))
 

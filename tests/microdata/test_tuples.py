@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError
 from tasks.core.plural import plural
+from tasks.microdata.build import from_intervals
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.microdata.tuples import WITHOUT_TIMES, check_cells, distinct_tuples, encode, leaf_keys, radix_strides
+from tasks.request.hierarchy_source import IntervalLevels
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 
@@ -69,6 +71,17 @@ def test_values_that_are_only_written_otherwise_are_told_so(sexes: list[str | No
     assert caught.value.expected == "one of the 2 values of the hierarchy"
     with pytest.raises(DataError, match="differ by leading zeros"):
         encode(frame(["030"], ["F"]), TREES, "data.csv")
+
+
+def test_values_outside_a_hierarchy_of_intervals_are_told_its_limits() -> None:
+    ages = from_intervals("age", IntervalLevels(minimum=0, maximum=60, widths=(5, 10)))
+    with pytest.raises(DataError) as caught:
+        encode(frame(["61"], ["F"]), {"age": ages}, "data.csv")
+    assert caught.value.expected == "a whole number from 0 to 60, as the hierarchy has them"
+    assert "attributes.age.hierarchy" in caught.value.fix
+    alone = hierarchy_from_rows("sex", [["F", "*"]], "test")
+    with pytest.raises(DataError, match="the one value that it has"):
+        encode(frame(["30"], ["M"]), {"sex": alone}, "data.csv")
 
 
 def test_times_of_day_are_told_to_be_what_a_hierarchy_of_dates_lacks() -> None:

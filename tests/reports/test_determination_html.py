@@ -93,7 +93,10 @@ def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and
     ):
         assert blocked.index(first) < blocked.index(then)
     assert "What would change it" not in page
-    assert "Nothing leaves." in texts.sections(determination_html(records.validation_failed()))["decision"]
+    assert (
+        "The data failed validation; no risk was measured."
+        in texts.sections(determination_html(records.validation_failed()))["decision"]
+    )
 
 
 def test_the_copy_keeps_what_the_record_says_and_small_counts_stay_hidden() -> None:

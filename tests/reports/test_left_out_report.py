@@ -11,7 +11,7 @@ from tests.reports.test_kanonymity_report import FACT
 from tests.support import decoy_records, records, texts
 from tests.support.rendered import certificate_html, determination_html
 
-CERTIFIED = "Records in groups too small for the releasing organization's policy are left out."
+CERTIFIED = "Records in groups too small for the releasing organisation's policy are left out."
 TOO_SMALL = "they are in groups too small for the policy's limits."
 MAY = "The policy lets at most 2% be left out."
 

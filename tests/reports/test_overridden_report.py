@@ -52,7 +52,7 @@ def test_nothing_of_it_stands_where_every_gate_passed() -> None:
 def test_the_certificate_says_that_there_is_an_exception_and_not_which() -> None:
     record = overridden()
     text = texts.seen(certificate_html(record))
-    assert "It was approved by way of exception: P. Officer, for the releasing organization, is responsible" in text
+    assert "It was approved by way of exception: P. Officer, for the releasing organisation, is responsible" in text
     assert f"Supersedes release {record.supersedes}" in text
     assert TELLING.search(text) is None
     assert REASON not in text

@@ -12,13 +12,13 @@ EXPERT = records.approved().expert or ""
 def test_nobody_approves_or_determines_a_release_that_is_blocked() -> None:
     """The broker's record names no expert."""
     without = texts.sections(determination_html(records.blocked()))["decision"]
-    assert "Block seen by the requester Office of Research Data, data steward Date, signature" in without
+    assert "Seen by the requester Office of Research Data, data steward Date, signature" in without
     named = texts.sections(determination_html(records.changed(records.blocked(), expert=EXPERT)))["decision"]
-    assert f"Block seen by the expert {EXPERT} Date, signature" in named
+    assert f"Seen by the expert {EXPERT} Date, signature" in named
     assert (without.count("Date, signature"), named.count("Date, signature")) == (1, 2)
     for page in (without, named):
         assert "No reviewer required" not in page
-        assert "For the organization" not in page
+        assert "For the organisation" not in page
 
 
 def test_three_sign_where_a_file_may_leave() -> None:

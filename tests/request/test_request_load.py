@@ -335,6 +335,14 @@ def test_many_mistakes_are_reported_within_seconds(refused: Refused, good: str, 
     assert min(seconds) < 4
 
 
+@pytest.mark.parametrize(("written", "told"), [("20", "20 % is written 0.2"), ("1%", "1 % is written 0.01")])
+def test_percent_in_place_of_a_share(refused: Refused, good: str, written: str, told: str) -> None:
+    error = refused(
+        changed(good, 'version: "3"', f'version: "3"\n  validation: {{minimum_population_coverage: {written}}}')
+    )
+    assert error.fix == f"a share of {told}"
+
+
 def test_a_choice_of_kinds_is_one_mistake_at_its_place(refused: Refused, good: str) -> None:
     terms = "generalization: {shared: {recipients: 7}}"
     error = refused(changed(good, 'version: "3"', f'version: "3"\n  {terms}'))

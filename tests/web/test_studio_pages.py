@@ -66,7 +66,7 @@ def test_a_file_becomes_a_draft_in_a_private_folder(studio: StudioVisitor, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"", "file is empty"), (b"a,a\n1,2\n", "column names"), (b"a,b\n", "no records")]
+    ("content", "said"), [(b"", "file is empty"), (b"a,a\n1,2\n", "the same name"), (b"a,b\n", "no records")]
 )
 def test_a_file_that_is_none_leaves_nothing_behind(
     studio: StudioVisitor, tmp_path: Path, content: bytes, said: str

@@ -10,7 +10,7 @@ from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin, Fact, Interval, Sha256
 from tasks.generalization.game.facts import BoundBy, BudgetOutcome, KAnonymityOutcome
-from tasks.request.attribute import Attribute, Role
+from tasks.request.attribute import Attribute, Role, ValueType
 
 
 class KAnonymityFact(KAnonymityOutcome):
@@ -166,6 +166,10 @@ class StakesFact(Fact):
     reaches: tuple[ReachFact, ...]
 
 
+AT_LEVEL = "released at level"
+"""Beginning of the treatment of an attribute of rows that leaves in groups."""
+
+
 class FieldFact(Fact):
     """One column of the data: its role and treatment."""
 
@@ -185,6 +189,12 @@ class FieldFact(Fact):
     treatment: str
     confirmed: str = Field(default="", description="Confirmation of the role, with the reason; empty without one.")
     excused: str = Field(default="", description="Acceptance, with the reason, of a release that reveals people.")
+
+    @property
+    def delivered_type(self) -> str:
+        """Type of the column in a copy: groups of values are text."""
+        grouped = self.levels or self.treatment.startswith(AT_LEVEL)
+        return ValueType.TEXT.value if grouped else self.type
 
     @property
     def released(self) -> bool:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tasks.assessments.identity.deduced import deduced_bits
 from tasks.assessments.identity.facts import (
+    AT_LEVEL,
     BudgetFact,
     FieldFact,
     GameFact,
@@ -315,7 +316,7 @@ def _treatment(attribute: Attribute, generalization: Generalization, masked_by: 
     if masked_by:
         return f"masked ({masked_by})"
     if attribute.level:
-        return f"released at level {attribute.level} of its hierarchy"
+        return f"{AT_LEVEL} {attribute.level} of its hierarchy"
     return "released as collected"
 
 

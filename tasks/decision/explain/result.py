@@ -119,7 +119,7 @@ class Choice(IntEnum):
     FACT = 1
     """Nobody's: stakes, and the recipient's traits."""
     POLICY = 2
-    """The organization's: thresholds of gates."""
+    """The organisation's: thresholds of gates."""
 
 
 def choice_of(where: str) -> Choice:
