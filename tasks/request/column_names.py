@@ -50,7 +50,8 @@ HINTS: Mapping[Theme, frozenset[str]] = {
     Theme.AGE: word_set("age ages alter lebensalter âge edad leeftijd età idade ålder alder"),
     Theme.ZIP: POSTCODE_WORDS,
     Theme.PLACE: word_set(
-        "city town village county municipality district region place location residence fips tract canton kanton parish precinct borough lsoa msoa hospital "
+        "city town village county municipality district region place location residence fips tract canton "
+        "kanton parish precinct borough lsoa msoa hospital "
         "clinic facility site ward provider residency resides urban rural metro metropolitan "
         "ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
         "ville commune département departement région hôpital hopital ciudad municipio provincia "

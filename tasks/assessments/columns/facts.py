@@ -43,6 +43,26 @@ _DEPENDENT = frozenset({Sign.TELLS, Sign.ADDS, Sign.FORMULA, Sign.TOLD, Sign.NAM
 """Signs of values that depend on those of other columns."""
 
 
+_SENTENCES = {
+    Sign.TELLS: "{verb} {others}: {share} of the information on it",
+    Sign.TOLD: "{verb} {others} exactly for {share} of the records",
+    Sign.ADDS: "{verb} {others} by their sum or difference, to within 1 for {share} of the records",
+    Sign.FORMULA: "{verb} {others} by a formula: {share} of the information on it",
+    Sign.NAMES: "{verb} {others}: its text has values of it, in the records that have them",
+    Sign.FREE: "has sentences that one record alone has, as free text does",
+    Sign.FAR: "has values far from all others, by which a few records are known",
+    Sign.FOLLOWS: "follows from {others}: {share} of the information on it",
+    Sign.LISTED: "has the values of the {table}'s column {others}",
+    Sign.NAMED: "has “{word}” in its name or description, which others usually know, though the request states that "
+    "nobody outside does (known_probability: 0)",
+    Sign.PLACE: "has “{word}” in its name or description, of which the population has no column: gates count the "
+    "people of all places",
+    Sign.LINKS: "links records, whose risks are measured one by one: {share} as many values as records",
+    Sign.UNIQUE: "has {share} as many distinct values as records",
+}
+"""Each sign in words, after the names of the columns."""
+
+
 class ColumnFinding(Fact):
     """One way in which a released column reveals a person."""
 
@@ -77,43 +97,10 @@ class ColumnFinding(Fact):
     def words(self, share: str) -> str:
         """The finding with its share as it may be shown."""
         these, others = " and ".join(self.columns), " and ".join(self.others)
+        own = self.sign is Sign.LISTED and self.others == self.columns
+        template = "is a column of the {table}" if own else _SENTENCES[self.sign]
         verb = "reveal" if len(self.columns) > 1 else "reveals"
-        match self.sign:
-            case Sign.TELLS:
-                said = f"{verb} {others}: {share} of the information on it"
-            case Sign.TOLD:
-                said = f"{verb} {others} exactly for {share} of the records"
-            case Sign.ADDS:
-                said = f"{verb} {others} by their sum or difference, to within 1 for {share} of the records"
-            case Sign.FORMULA:
-                said = f"{verb} {others} by a formula: {share} of the information on it"
-            case Sign.NAMES:
-                said = f"{verb} {others}: its text has values of it, in the records that have them"
-            case Sign.FREE:
-                said = "has sentences that one record alone has, as free text does"
-            case Sign.FAR:
-                said = "has values far from all others, by which a few records are known"
-            case Sign.FOLLOWS:
-                said = f"follows from {others}: {share} of the information on it"
-            case Sign.LISTED if self.others == self.columns:
-                said = f"is a column of the {self.table}"
-            case Sign.LISTED:
-                said = f"has the values of the {self.table}'s column {others}"
-            case Sign.NAMED:
-                said = (
-                    f"has “{self.word}” in its name or description, which others usually know, though the request "
-                    "states that nobody outside does (known_probability: 0)"
-                )
-            case Sign.PLACE:
-                said = (
-                    f"has “{self.word}” in its name or description, of which the population has no column: gates count "
-                    "the people of all places"
-                )
-            case Sign.LINKS:
-                said = f"links records, whose risks are measured one by one: {share} as many values as records"
-            case _:
-                said = f"has {share} as many distinct values as records"
-        return f"{these} {said}"
+        return f"{these} {template.format(verb=verb, others=others, share=share, table=self.table, word=self.word)}"
 
 
 class ColumnFact(Fact):
