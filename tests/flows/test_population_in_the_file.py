@@ -160,14 +160,14 @@ def test_an_officer_enrols_and_ends_a_sampled_population(world: World, releasega
     listed = releasegate("enrol", "list", *place, "--json").document["enrolled"]
     (sample,) = [one for one in listed if one["kind"] == "sample"]
     assert (sample["size"], sample["sampling_fraction"], sample["source"]) == (24_000, None, SOURCE)
-    assert "24,000 people, all patients" in " ".join(releasegate("enrol", "list", *place).out.split())
+    assert "24,000 people, “all patients" in " ".join(releasegate("enrol", "list", *place).out.split())
     more = ("enrol", "sample", "--source", "members of the plan", "--fraction", "0.25", "--as", "a.steward", *place)
     assert releasegate(*more).code == 0
     assert releasegate("enrol", "sample", "--source", "nobody", "--as", "a.steward", *place).code == 2
     all_of_them = ("enrol", "sample", "--source", "the clinic", "--everybody", "--as", "a.steward", *place)
     assert releasegate(*all_of_them).code == 0
     assert releasegate(*all_of_them, "--size", "3").code == 2
-    assert "everybody is in the file, the clinic" in " ".join(releasegate("enrol", "list", *place).out.split())
+    assert "everybody is in the file, “the clinic”" in " ".join(releasegate("enrol", "list", *place).out.split())
     ended = releasegate("enrol", "end", "sample", sample["sha256"][:10], "--as", "a.steward", *place)
     assert ended.code == 0
     left = releasegate("enrol", "list", *place, "--json").document["enrolled"]

@@ -112,7 +112,7 @@ def test_least_records_are_of_the_partitions_and_remainder_classes(pair_world: W
         if method in DIVISIONS:
             assert generalize(table, method, pair_world.payoffs, np.ones(2)).budget is not None
         else:
-            with pytest.raises(StageFailed, match="least records"):
+            with pytest.raises(StageFailed, match="least number of records"):
                 generalize(table, method, pair_world.payoffs, np.ones(2))
 
 
