@@ -72,6 +72,8 @@ _FRACTIONS = {
 def _population(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
     sets = [one for one in (fact.worst, fact.together) if one is not None]
     source = "stated by the policy" if fact.declared_fraction else _FRACTIONS[view.basis]
+    if fact.known_presence:
+        source = "since others can know who is in the file: whoever is alone there is found"
     yield said(
         "A person who is alone in a sample need not be alone in the population. How many are alone is estimated from "
         "the file's classes and the sampling fraction, without a table of the population: by Pitman's "

@@ -42,6 +42,11 @@ def test_the_part_shows_share_columns_and_estimates() -> None:
         assert words in shown, words
 
 
+def test_where_others_can_know_who_is_in_the_file_the_sampling_fraction_says_why() -> None:
+    shown = section(with_fact(known_presence=True, sampling_fraction=1.0))
+    assert "Sampling fraction 100%, since others can know who is in the file: whoever is alone there is found" in shown
+
+
 def test_few_records_are_not_shown() -> None:
     """Race singles out four records alone; of sizes that add up a small one is hidden, and with it the next."""
     shown = section(with_fact(by_size=sizes(4, 7_031, 16_777)))

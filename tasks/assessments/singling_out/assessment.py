@@ -179,13 +179,15 @@ class SinglingOutAssessment(Assessment[SinglingOutFact]):
         """Search a candidate; the fact is of the copy alone."""
         tables, policy = known_tables(candidate), candidate.request.policy.singling_out
         values, table = judged(tables)
+        known_presence = candidate.request.policy.presence == "known"
         fact = SinglingOutFact(
             columns=policy.columns,
             known=table.names,
             presumed=presumed_columns(candidate.request),
             masked=values if len(tables) > 1 else None,
             sampling_fraction=table.fraction,
-            declared_fraction=policy.sampling_fraction is not None,
+            declared_fraction=policy.sampling_fraction is not None and not known_presence,
+            known_presence=known_presence,
             records=len(table.codes),
             singled_out=table.singled_out,
             as_released=tables["as released"].singled_out,

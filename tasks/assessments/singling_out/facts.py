@@ -48,6 +48,10 @@ class SinglingOutFact(Fact):
     )
     sampling_fraction: float = Field(description="Released records as a share of the people they are a sample of.")
     declared_fraction: bool = Field(description="Whether the policy states it; otherwise the population table does.")
+    known_presence: bool = Field(
+        default=False,
+        description="Whether others can know who is in the file, so that whoever is alone there is found.",
+    )
     records: int
     singled_out: int
     as_released: int = Field(description="The same by all values as released, which the file as written must repeat.")

@@ -110,7 +110,7 @@ def test_where_others_can_know_who_is_in_the_file_it_is_everybody(tmp_path: Path
     """However large the population: both records that are alone by age and diagnosis are found."""
     known = changed("policy", "presence", to="known")
     found = assessed(tmp_path, known, terms(**given))
-    assert found.fact.sampling_fraction == 1.0
+    assert (found.fact.sampling_fraction, found.fact.declared_fraction, found.fact.known_presence) == (1.0, False, True)
     assert found.measures[Measure.SINGLED_OUT_POPULATION] == pytest.approx(2 / 6)
 
 
