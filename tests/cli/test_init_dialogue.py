@@ -20,16 +20,16 @@ from tests.support.world import releasegate, releasegate_here
 ROWS = 240
 AGREED = "DUA 1; 2040-01-01; 2000; 0.01"
 STAKES = "1200; 300; 4"
-TERMS = ["Visits of 2025", "dana.whitfield", "Uni A; research", AGREED, STAKES, "All patients; clinic system"]
+TERMS = ["Survey of 2025", "dana.whitfield", "Uni A; research", AGREED, STAKES, "All patients; clinic system"]
 """From the title to the source of the data."""
 
 
-def visits(folder: Path, *, key: bool = True) -> Path:
-    """A file of visits, of which nothing tells what ``grouping`` is."""
-    path = folder / "visits.csv"
+def survey(folder: Path, *, key: bool = True) -> Path:
+    """A survey of people, of which nothing tells what ``grouping`` is."""
+    path = folder / "survey.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
         lines = csv.writer(stream)
-        lines.writerow([*(["visit_id"] if key else []), "age", "sex", "grouping", "diagnosis"])
+        lines.writerow([*(["record_id"] if key else []), "age", "sex", "grouping", "diagnosis"])
         for row in range(ROWS):
             values = [str(20 + row % 40), "FM"[row // 40 % 2], f"g{row % 7 % 4}", f"d{row * row % 11 % 5}"]
             lines.writerow([*([f"v{row:04}"] if key else []), *values])
@@ -44,14 +44,14 @@ def files(folder: Path) -> list[str]:
 def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Session]:
     """A dialogue in which everything is answered, some of it wrongly at first."""
     folder = tmp_path_factory.mktemp("held")
-    visits(folder)
+    survey(folder)
     changes = ["4=x", "9=s", "group=s", "grouping s", "diagnosis = s, 4=i"]
     agreed = ["DUA 1", "31.12.2040; 2040-01-01", "DUA 1; 2040-02-30", AGREED + "; 1", AGREED]
     stakes = ["1200, 300, 4", "twelve; 300; 4", "1200; ; 4", STAKES]
-    terms = ["Visits of 2025", "Dana Whitfield", "dana.whitfield", "Uni A", "Uni A; research"]
+    terms = ["Survey of 2025", "Dana Whitfield", "dana.whitfield", "Uni A", "Uni A; research"]
     more = ["6", "3", "disks; no copies", ""]
     answers = ["", "5", "5000", "n", "?", *changes, *terms, *agreed, *stakes, TERMS[-1], *more]
-    return folder, in_terminal(["init", "visits.csv"], answers, folder)
+    return folder, in_terminal(["init", "survey.csv"], answers, folder)
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_a_person_who_answers_gets_a_request_that_check_accepts(held: tuple[Path
     assert checked.returncode == 0, checked.stderr
     request = load_request(folder / "request.yaml").request
     (recipient,) = request.recipients
-    assert (request.title, request.dataset.title, request.requested_by) == (*("Visits of 2025",) * 2, "dana.whitfield")
+    assert (request.title, request.dataset.title, request.requested_by) == (*("Survey of 2025",) * 2, "dana.whitfield")
     assert (recipient.id, recipient.organisation, recipient.controls) == ("uni-a", "Uni A", ("disks", "no copies"))
     assert (recipient.agreement.penalty, recipient.agreement.detection_rate) == (2000, 0.01)
     assert recipient.stakes == Stakes(benefit=1200, loss=300, cost=4)
@@ -119,8 +119,8 @@ def test_reasons_and_levels_are_shown_on_demand(held: tuple[Path, Session]) -> N
 
 @pytest.mark.slow
 def test_every_question_has_its_reason(tmp_path: Path) -> None:
-    visits(tmp_path)
-    session = in_terminal(["init", "visits.csv"], ["?", ""] * 10, tmp_path)
+    survey(tmp_path)
+    session = in_terminal(["init", "survey.csv"], ["?", ""] * 10, tmp_path)
     assert session.code == 0, session.shown
     words = " ".join(session.shown.split())
     for reason in (
@@ -141,9 +141,9 @@ def test_every_question_has_its_reason(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: Path) -> None:
     """What others might know as well does not leave, and everything else is as a request needs it."""
-    visits(tmp_path, key=False)
+    survey(tmp_path, key=False)
     terms = [line for line in TERMS if line != STAKES]
-    session = in_terminal(["init", "visits.csv"], ["", "", "", *terms[:-1], "", terms[-1], ""], tmp_path)
+    session = in_terminal(["init", "survey.csv"], ["", "", "", *terms[:-1], "", terms[-1], ""], tmp_path)
     assert session.code == 0, session.shown
     assert "which column names the person (of age, sex, grouping, diagnosis)? Enter: one row each" in session.asked[0]
     assert len(session.asked) <= 12
@@ -173,13 +173,13 @@ def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: P
 
 @pytest.mark.slow
 def test_enter_leaves_blanks_and_takes_the_defaults_shown(tmp_path: Path) -> None:
-    visits(tmp_path)
-    session = in_terminal(["init", "visits.csv", "-o", "asked"], ["", "", "", "-", *[""] * 6], tmp_path)
+    survey(tmp_path)
+    session = in_terminal(["init", "survey.csv", "-o", "asked"], ["", "", "", "-", *[""] * 6], tmp_path)
     assert session.code == 0, session.shown
     asked = (
-        (tmp_path / "asked" / "request.yaml").read_text("utf-8").replace('"../visits.csv"', "visits.csv").splitlines()
+        (tmp_path / "asked" / "request.yaml").read_text("utf-8").replace('"../survey.csv"', "survey.csv").splitlines()
     )
-    assert releasegate_here("init", tmp_path / "visits.csv").returncode == 0
+    assert releasegate_here("init", tmp_path / "survey.csv").returncode == 0
     left = (tmp_path / "request.yaml").read_text("utf-8").splitlines()
     assert [one for one in asked if one not in left] == ["  diagnosis: {role: unreviewed} # “diagnosis”; 4 values"]
     assert [one for one in left if one not in asked] == ["  diagnosis: {role: sensitive} # “diagnosis”; 4 values"]
@@ -191,61 +191,61 @@ def test_enter_leaves_blanks_and_takes_the_defaults_shown(tmp_path: Path) -> Non
     [(CTRL_C, 5), pytest.param(CTRL_C, 0, marks=pytest.mark.slow), pytest.param(CTRL_D, 4, marks=pytest.mark.slow)],
 )
 def test_a_dialogue_that_is_broken_off_leaves_nothing(stop: str, after: int, tmp_path: Path) -> None:
-    visits(tmp_path)
-    session = in_terminal(["init", "visits.csv", "--output", "out"], [*[""] * after, stop], tmp_path)
+    survey(tmp_path)
+    session = in_terminal(["init", "survey.csv", "--output", "out"], [*[""] * after, stop], tmp_path)
     assert session.code == 130
     assert "stopped; nothing was written" in session.shown
     assert "can be run again" not in session.shown
     assert "Traceback" not in session.shown
-    assert files(tmp_path) == ["visits.csv"]
+    assert files(tmp_path) == ["survey.csv"]
 
 
 @pytest.mark.slow
 def test_an_answer_is_taken_back_and_the_ones_after_it_are_offered_again(tmp_path: Path) -> None:
     """The title is typed one question too late; back over three kinds of questions, and what was right stays."""
-    visits(tmp_path)
+    survey(tmp_path)
     early = ["<", "", "5000", "<", "6000", "", "4=i"]
-    late = ["Visits of 2025", "<", "Visits of 2025", *TERMS[1:]]
+    late = ["Survey of 2025", "<", "Survey of 2025", *TERMS[1:]]
     end = ["2", "Dr Roe", "<", "-", ""]
-    session = in_terminal(["init", "visits.csv"], [*early, *late, *end], tmp_path)
+    session = in_terminal(["init", "survey.csv"], [*early, *late, *end], tmp_path)
     assert session.code == 0, session.shown
     assert "this is the first question" in session.shown
     assert any(one.endswith("others may know who is in it (5000; - for none):") for one in session.asked)
     assert any(one.endswith("(Dr Roe; - for none):") for one in session.asked)
     request = load_request(tmp_path / "request.yaml").request
-    assert (request.title, request.requested_by, request.expert) == ("Visits of 2025", "dana.whitfield", None)
+    assert (request.title, request.requested_by, request.expert) == ("Survey of 2025", "dana.whitfield", None)
     assert (request.population.size, request.attributes["grouping"].role) == (6000, Role.INSENSITIVE)
     assert session.shown.count("240 records.") == 1
 
 
 @pytest.mark.slow
 def test_a_draft_that_is_there_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    visits(tmp_path)
+    survey(tmp_path)
     (tmp_path / "request.yaml").write_text("title: mine", "utf-8")
-    session = in_terminal(["init", "visits.csv"], [], tmp_path)
+    session = in_terminal(["init", "survey.csv"], [], tmp_path)
     assert (session.code, session.asked) == (2, ())
     assert "a draft never replaces a file" in session.shown
 
 
 @pytest.mark.slow
 def test_yes_asks_nothing_in_a_terminal(tmp_path: Path) -> None:
-    visits(tmp_path)
-    session = in_terminal(["init", "visits.csv", "--yes"], [], tmp_path)
+    survey(tmp_path)
+    session = in_terminal(["init", "survey.csv", "--yes"], [], tmp_path)
     assert (session.code, session.asked) == (0, ())
     assert "# fill in: " in (tmp_path / "request.yaml").read_text("utf-8")
 
 
 @pytest.mark.slow
 def test_records_without_a_key_are_numbered_in_a_copy(tmp_path: Path) -> None:
-    visits(tmp_path, key=False)
-    session = in_terminal(["init", "visits.csv"], ["", "", "", *TERMS, ""], tmp_path)
+    survey(tmp_path, key=False)
+    session = in_terminal(["init", "survey.csv"], ["", "", "", *TERMS, ""], tmp_path)
     assert session.code == 0, session.shown
     assert "keep it as safe as the file" in " ".join(session.shown.split())
-    assert files(tmp_path) == ["hierarchy-sex.csv", "request.yaml", "visits-numbered.csv", "visits.csv"]
-    with (tmp_path / "visits-numbered.csv").open(encoding="utf-8", newline="") as stream:
+    assert files(tmp_path) == ["hierarchy-sex.csv", "request.yaml", "survey-numbered.csv", "survey.csv"]
+    with (tmp_path / "survey-numbered.csv").open(encoding="utf-8", newline="") as stream:
         header, *rows = list(csv.reader(stream))
     assert (header[0], [row[0] for row in rows]) == ("record_number", [str(n) for n in range(1, ROWS + 1)])
-    with (tmp_path / "visits.csv").open(encoding="utf-8", newline="") as stream:
+    with (tmp_path / "survey.csv").open(encoding="utf-8", newline="") as stream:
         assert [row[1:] for row in rows] == list(csv.reader(stream))[1:]
     assert load_request(tmp_path / "request.yaml").request.dataset.record_id == "record_number"
     assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
@@ -254,14 +254,14 @@ def test_records_without_a_key_are_numbered_in_a_copy(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_table_of_counts_and_two_recipients(tmp_path: Path) -> None:
     """Of the counts, ages alone: sex is made a quasi-identifier that the table lacks."""
-    visits(tmp_path)
+    survey(tmp_path)
     counts = "age,count\n" + "".join(f"{age},100\n" for age in range(15, 70))
     (tmp_path / "people.csv").write_text(counts, "utf-8")
     again = ["5,4", "Uni A; teaching", "DUA 2; 2040-01-01", "900; 200; 4", "uni-a", "uni-b"]
     described = ["", "", "as coded by the ward", ""]  # of age, sex and diagnosis; the others do not leave
-    people = ["visits.csv.gz", "people.csv", "y"]
+    people = ["survey.csv.gz", "people.csv", "y"]
     answers = ["", *people, "sex=q diagnosis=s", *TERMS, *again, *described]
-    session = in_terminal(["init", "visits.csv"], answers, tmp_path)
+    session = in_terminal(["init", "survey.csv"], answers, tmp_path)
     assert session.code == 0, session.shown
     assert "there is no such file" in session.shown
     assert "another recipient has this id" in session.shown
@@ -269,7 +269,7 @@ def test_a_table_of_counts_and_two_recipients(tmp_path: Path) -> None:
     assert (request.population.path, request.population.lacks) == ("people.csv", ("sex",))
     assert [one.id for one in request.recipients] == ["uni-a", "uni-b"]
     assert request.recipients[1].agreement.penalty is None
-    assert request.attributes["visit_id"].description is None
+    assert request.attributes["record_id"].description is None
     assert request.attributes["diagnosis"].description == "as coded by the ward"
     checked = releasegate_here("check", tmp_path / "request.yaml")
     assert checked.returncode == 0, checked.stderr
@@ -278,13 +278,13 @@ def test_a_table_of_counts_and_two_recipients(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_column_that_tells_of_people_leaves_only_with_a_reason(tmp_path: Path) -> None:
     """Three columns follow from the age: one is excused, one left withheld, one leaves in groups."""
-    lines = ["visit_id,age,sex,grouping,batch,lot,flag"]
+    lines = ["record_id,age,sex,grouping,batch,lot,flag"]
     for row in range(ROWS):
         place = row % 40
         lines.append(f"v{row},{20 + place},{'FM'[row % 2]},g{place},b{place},l{place},{row * row % 3}")
-    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    (tmp_path / "survey.csv").write_text("\n".join(lines) + "\n", "utf-8")
     answers = ["", "", "4,5,7=i 6=s", "It is public", "It is public; Dana Whitfield", "", "q", *TERMS, ""]
-    session = in_terminal(["init", "visits.csv"], answers, tmp_path)
+    session = in_terminal(["init", "survey.csv"], answers, tmp_path)
     assert session.code == 0, session.shown
     told = "lot: no longer protected as a secret. If nobody outside knows it, go back (<) and give a reason."
     assert told in " ".join(session.shown.split())
@@ -306,8 +306,8 @@ def test_a_secret_that_some_outside_know_leaves_with_one_more_answer(
     tmp_path: Path, figure: str, known: float | None
 ) -> None:
     """Only whoever says “k” is asked how likely others know it; without a figure the request has none."""
-    visits(tmp_path)
-    session = in_terminal(["init", "visits.csv"], ["", "", "4=i 5=k", "?", "2", figure, *TERMS, ""], tmp_path)
+    survey(tmp_path)
+    session = in_terminal(["init", "survey.csv"], ["", "", "4=i 5=k", "?", "2", figure, *TERMS, ""], tmp_path)
     assert session.code == 0, session.shown
     words = " ".join(session.shown.split())
     for told in (
@@ -325,10 +325,10 @@ def test_a_secret_that_some_outside_know_leaves_with_one_more_answer(
 
 @pytest.mark.slow
 def test_secrets_that_differ_in_who_knows_them_have_figures_of_their_own(tmp_path: Path) -> None:
-    """And the number of a visit, withheld by a letter that does not name it an identifier, still names the records."""
-    visits(tmp_path)
+    """And the number of a record, withheld by a letter that does not name it an identifier, still names the records."""
+    survey(tmp_path)
     figures = ["5=0.5 2=0.1", "diagnosis=half", "4=0.5, diagnosis=0.1"]
-    session = in_terminal(["init", "visits.csv"], ["", "", "1=w 4,5=k", *figures, *TERMS, ""], tmp_path)
+    session = in_terminal(["init", "survey.csv"], ["", "", "1=w 4,5=k", *figures, *TERMS, ""], tmp_path)
     assert session.code == 0, session.shown
     words = " ".join(session.shown.split())
     for told in (
@@ -339,20 +339,20 @@ def test_secrets_that_differ_in_who_knows_them_have_figures_of_their_own(tmp_pat
         assert told in words, told
     request = load_request(tmp_path / "request.yaml").request
     assert [request.attributes[name].known_probability for name in ("grouping", "diagnosis")] == [0.5, 0.1]
-    assert (request.dataset.record_id, request.attributes["visit_id"].role) == ("visit_id", Role.DIRECT)
+    assert (request.dataset.record_id, request.attributes["record_id"].role) == ("record_id", Role.DIRECT)
     assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
 
 
 @pytest.mark.slow
 def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> None:
     """A secret column in groups; one that reveals a withheld column; a penalty whose chance nobody knows."""
-    lines = ["visit_id,age,sex,disease,grouping,copy,flag"]
+    lines = ["record_id,age,sex,disease,grouping,copy,flag"]
     for row in range(ROWS):
         group = row % 40 % 7
         lines.append(f"v{row},{20 + row % 40},{'FM'[row % 2]},d{row * row % 11 % 5},g{group},c{group},{row * row % 3}")
-    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    (tmp_path / "survey.csv").write_text("\n".join(lines) + "\n", "utf-8")
     terms = [*TERMS[:3], "DUA 1; 2020-01-01; 50000", *TERMS[4:]]
-    session = in_terminal(["init", "visits.csv"], ["", "", "4=q 5=w 6-7=s", "", *terms, ""], tmp_path)
+    session = in_terminal(["init", "survey.csv"], ["", "", "4=q 5=w 6-7=s", "", *terms, ""], tmp_path)
     assert session.code == 0, session.shown
     lines = [line.split() for line in session.shown.splitlines()]
     for shown in ("in groups disease", "no grouping", "? no copy", "as it is flag"):
@@ -369,8 +369,8 @@ def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_columns_that_the_study_needs_weigh_more(tmp_path: Path) -> None:
-    visits(tmp_path)
-    session = in_terminal(["init", "visits.csv"], ["", "", "age=n 4=q", *TERMS, ""], tmp_path)
+    survey(tmp_path)
+    session = in_terminal(["init", "survey.csv"], ["", "", "age=n 4=q", *TERMS, ""], tmp_path)
     assert session.code == 0, session.shown
     attributes = load_request(tmp_path / "request.yaml").request.attributes
     weights = {name: one.weight for name, one in attributes.items() if one.role is Role.QUASI}
@@ -379,17 +379,17 @@ def test_columns_that_the_study_needs_weigh_more(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_numbered_copy_of_an_earlier_draft_is_told_before_the_first_question(tmp_path: Path) -> None:
-    visits(tmp_path, key=False)
-    (tmp_path / "visits-numbered.csv").write_text("", "utf-8")
-    session = in_terminal(["init", "visits.csv"], [], tmp_path)
+    survey(tmp_path, key=False)
+    (tmp_path / "survey-numbered.csv").write_text("", "utf-8")
+    session = in_terminal(["init", "survey.csv"], [], tmp_path)
     assert (session.code, session.asked) == (2, ())
-    assert "got: visits-numbered.csv" in session.shown
+    assert "got: survey-numbered.csv" in session.shown
 
 
 @pytest.mark.slow
 def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path) -> None:
-    visits(tmp_path)
-    first = in_terminal(["init", "visits.csv", "-o", "first"], ["", "", "", *TERMS, ""], tmp_path)
+    survey(tmp_path)
+    first = in_terminal(["init", "survey.csv", "-o", "first"], ["", "", "", *TERMS, ""], tmp_path)
     assert first.code == 0, first.shown
     request = tmp_path / "first" / "request.yaml"
     own = request.read_text("utf-8").replace('{id: default, version: "1"}', '{id: clinic, version: "2026.1"}')
@@ -397,7 +397,7 @@ def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path
     workspace = ["--workspace", "workspace"]
     assert in_terminal(["enrol", "request", "first/request.yaml", "--root", ".", *workspace], [], tmp_path).code == 0
     answers = ["", "", "4=i", "", "", *TERMS[2:-1], "1", "1; ward system", ""]
-    again = in_terminal(["init", "visits.csv", "-o", "again"], answers, tmp_path)
+    again = in_terminal(["init", "survey.csv", "-o", "again"], answers, tmp_path)
     assert again.code == 0, again.shown
     assert "The policy clinic/2026.1 judges." in " ".join(again.shown.split())
     text = (tmp_path / "again" / "request.yaml").read_text("utf-8")
@@ -407,7 +407,7 @@ def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path
         '  source: "ward system"',
     ]
     assert "\nrequested_by: dana.whitfield\n" in text
-    assert "\ntitle: visits\n" in text
+    assert "\ntitle: survey\n" in text
     assert in_terminal(["check", "again/request.yaml", "--root", "."], [], tmp_path).code == 0
 
     folder = tmp_path / "policies"
@@ -417,7 +417,7 @@ def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path
     made = in_terminal(["enrol", "policy", policy, "--as", "dana.whitfield"], [], tmp_path)
     assert made.code == 0, made.shown
     answers = ["", "", "lax/1", "strict/1", "4=i", "", "", *TERMS[2:], ""]
-    chosen = in_terminal(["init", "visits.csv", "-o", "chosen"], answers, tmp_path)
+    chosen = in_terminal(["init", "survey.csv", "-o", "chosen"], answers, tmp_path)
     assert chosen.code == 0, chosen.shown
     assert "there are clinic/2026.1, strict/1" in " ".join(chosen.shown.split())
     assert "\npolicy: strict/1 # enrolled\n" in (tmp_path / "chosen" / "request.yaml").read_text("utf-8")
@@ -426,9 +426,9 @@ def test_policies_and_the_person_that_are_enrolled_need_no_typing(tmp_path: Path
 @pytest.mark.slow
 def test_the_form_is_asked_for_where_the_bytes_leave_it_open(tmp_path: Path) -> None:
     days = ["01/02/2024", "03/04/2024", "05/06/2024", "07/08/2024"]
-    lines = ["visit_id,seen,sex", *(f"v{row},{days[row % 4]},{'FM'[row % 2]}" for row in range(ROWS))]
-    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    session = in_terminal(["init", "visits.csv"], ["dates", "dates=dd/mm/yyyy", *[""] * 30], tmp_path)
+    lines = ["record_id,seen,sex", *(f"v{row},{days[row % 4]},{'FM'[row % 2]}" for row in range(ROWS))]
+    (tmp_path / "survey.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    session = in_terminal(["init", "survey.csv"], ["dates", "dates=dd/mm/yyyy", *[""] * 30], tmp_path)
     assert session.code == 0, session.shown
     assert "dates can be read in two ways" in session.shown
     assert 'dates: {"seen": "dd/mm/yyyy"}' in (tmp_path / "request.yaml").read_text("utf-8")
@@ -436,9 +436,9 @@ def test_the_form_is_asked_for_where_the_bytes_leave_it_open(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_the_next_command_names_the_folder_of_data_elsewhere(tmp_path: Path) -> None:
-    visits(tmp_path)
+    survey(tmp_path)
     answers = ["", "", "4=i", *TERMS, ""]
-    session = in_terminal(["init", "visits.csv", "--output", "out"], answers, tmp_path)
+    session = in_terminal(["init", "survey.csv", "--output", "out"], answers, tmp_path)
     found = re.search(r"run\s+`releasegate ([^`]+)`", session.shown)
     assert found is not None, session.shown
     arguments = found[1].split()
@@ -455,8 +455,8 @@ def test_a_file_in_latin_1_with_semicolons_takes_a_dozen_answers(tmp_path: Path)
     study["Geschlecht"] = study["Geschlecht"].map({1: "männlich", 2: "weiblich"})
     study.insert(0, "Patientennummer", [f"P{row * 7919 % 10007:05}" for row in range(len(study))])
     study.to_csv(tmp_path / "studie.csv", sep=";", decimal=",", index=False, encoding="latin-1")
-    # S2 is nearly unique, and nobody says why it may leave.
-    answers = ["", "100.000", "y", "S10=s", "5-11=s BMI,S1=q", "", *TERMS, ""]
+    # S2 is nearly unique, gives S1 with S3 and S5 (the parts of cholesterol), and nobody says why they may leave.
+    answers = ["", "100.000", "y", "S10=s", "5-11=s BMI,S1=q", "", "", "", *TERMS, ""]
     session = in_terminal(["init", "studie.csv"], answers, tmp_path)
     assert (session.code, len(session.asked) <= 14) == (0, True), session.shown
     request = load_request(tmp_path / "request.yaml").request
@@ -464,7 +464,7 @@ def test_a_file_in_latin_1_with_semicolons_takes_a_dozen_answers(tmp_path: Path)
     assert request.dataset.record_id == "Patientennummer"
     assert request.quasi_identifiers == ("Alter", "Geschlecht", "BMI", "S1")
     known = {one: request.attributes[one].known_probability for one in ("BMI", "Blutdruck", "S2", "S3", "S4", "S6")}
-    assert known == {"BMI": None, "Blutdruck": 0, "S2": None, "S3": 0, "S4": 0, "S6": 0}
+    assert known == {"BMI": None, "Blutdruck": 0, "S2": None, "S3": None, "S4": 0, "S6": 0}
     text = (tmp_path / "request.yaml").read_text("utf-8")
     assert "# Mask numbers, unless nobody can know them (known_probability: 0): S2.\n" in text
     assert len(text.splitlines()) <= 60
@@ -502,7 +502,7 @@ def discharges(folder: Path, rows: int = 300) -> Path:
     born = pd.Timestamp("1935-01-01") + pd.to_timedelta(draws.integers(0, 25_000, rows), unit="D")
     came = pd.Timestamp("2024-01-01") + pd.to_timedelta(draws.integers(0, 330, rows), unit="D")
     place = draws.integers(0, 4, rows)
-    frame = pd.DataFrame({"Fallnummer": [f"F{row:05}" for row in draws.permutation(rows)]})
+    frame = pd.DataFrame({"Satznummer": [f"F{row:05}" for row in draws.permutation(rows)]})
     frame["Nachname"] = draws.choice(["Müller", "Weiß", "Köhler"], rows)
     for name, days in {"Geburtsdatum": born, "Aufnahmedatum": came}.items():
         frame[name] = days.strftime("%d.%m.%Y")

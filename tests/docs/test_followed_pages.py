@@ -142,7 +142,7 @@ def test_reviews(follows: Follows, world: World) -> None:
     with brief_reports():
         waiting = decided(UNIVERSITY)
         named, delivered = {"3f9c2a17": waiting.release_id}, waiting.bundle / "delivery/university/data.csv"
-        reader.follow("releasegate review 3f9c2a17 --recipient university", **named)
+        reader.follow("releasegate review 3f9c2a17 --recipient university", 4, **named)
         assert not delivered.exists()
         reader.follow("releasegate review 3f9c2a17 --recipient university --vote approve", **named)
         assert delivered.exists()

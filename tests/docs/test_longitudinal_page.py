@@ -176,7 +176,9 @@ def commands(name: str, parent: Path) -> list[list[str]]:
 
 def filled_in(request: Path) -> None:
     """The draft with what a steward fills in."""
-    request.write_text(filled(request.read_text(encoding="utf-8")), encoding="utf-8")
+    text = filled(request.read_text(encoding="utf-8"))
+    text = text.replace("review: {required: 1}", "review: {required: 1, reviewers: [mary.okafor]}")
+    request.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.slow

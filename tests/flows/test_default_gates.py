@@ -70,7 +70,7 @@ def test_who_is_known_to_be_in_the_file_is_not_found_in_it(world: World, engine:
     """Blocked where the terms leave smaller classes, and approved with the term that `check` proposes."""
     world.ask(policy={"presence": "known", "generalization": LEAVING_OUT})
     blocked = world.run(engine)
-    assert closed(blocked) == {MEASURE: 0.09}
+    assert closed(blocked) == {MEASURE: 0.09, "combined.expected_share": 0.09}
     (gate,) = (one for one in blocked.records[0].gates if one.id == MEASURE)
     assert gate.measured == 1 / 2
     assert "policy.presence" in gate.because
