@@ -34,6 +34,7 @@ from tasks.decision.standing import Standing
 from tasks.delivery.verification import decision_path
 from tasks.generalization.game.count_index import CountIndex
 from tasks.generalization.setting import game_table
+from tasks.ledger.store import Ledger
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
@@ -60,17 +61,17 @@ def explained_release(reference: str, recipient: str | None, place: Workspace) -
         recorder = recorder_of(bundle, place)
         with open_ledger(recorder) as ledger:
             recalled = recall(bundle, ledger, recorder)
-            stand = {
-                who: read_standing(ledger, record, file_sha256(bundle / decision_path(who)), utc_now())
-                for record in recalled.records
-                for who in (record.recipient.id,)
-            }
+            standings = {one.recipient.id: _standing(ledger, bundle, one) for one in recalled.records}
         explained = _explained(recalled, recipient, place)
-        return recalled, [_as_it_stands(one, stand[one.record.recipient.id]) for one in explained]
+        return recalled, [_as_it_stands(one, standings[one.record.recipient.id]) for one in explained]
+
+
+def _standing(ledger: Ledger, bundle: Path, record: DecisionRecord) -> Standing:
+    return read_standing(ledger, record, file_sha256(bundle / decision_path(record.recipient.id)), utc_now())
 
 
 def _as_it_stands(one: Explained, standing: Standing) -> Explained:
-    return one if standing.why == " ".join(one.record.reasons) else replace(one, since=standing)
+    return one if standing.is_as_decided(one.record) else replace(one, since=standing)
 
 
 def explained_dry_run(

@@ -15,7 +15,7 @@ from reports.model.blocks import outcome
 from reports.model.document import Block
 from tasks.core.plural import plural
 from tasks.decision.states import State
-from tasks.decision.verdict import still_needed
+from tasks.decision.verdict import reasons_after_votes
 
 _CODES = {State.AWAITING_REVIEW: ExitCode.AWAITING_REVIEW, State.RELEASED: ExitCode.APPROVED}
 _CLOSED = "Votes stay closed until all are in; until then you may vote again, which replaces your vote."
@@ -118,7 +118,9 @@ def _overview(found: list[Overview]) -> Iterator[Block]:
             f"votes in   {len(voted)} of {required}: {', '.join(voted) or 'none'}",
         ]
         lines = [
-            still_needed(record, standing.why, len(voted)),
+            " ".join(reasons_after_votes(record, len(voted)))
+            if voted and standing.is_as_decided(record)
+            else standing.why,
             f"record     {one.case.record_sha256}",
             f"valid      {record.valid_from} to {record.valid_until}",
             *supersedes,

@@ -61,7 +61,7 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]
     yield outcome(verdict.upper(), f"  {who}", style, f"  {record.recipient.organisation}")
     if lapsed:
         yield Paragraph(f"  {lapsed} {_RENEW}", "lead")
-    elif standing.why != " ".join(record.reasons):
+    elif not standing.is_as_decided(record):
         yield Paragraph(f"  {standing.why}", "lead")
     if lapsed or verdict not in {record.decision.value, AWAITING_SIGNATURE}:
         yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")

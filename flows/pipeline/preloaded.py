@@ -29,8 +29,8 @@ for _name in _MODULES:
     import_module(_name)
 del sys.modules["sqlalchemy"]
 _folder = os.environ.get("TMPDIR")
-if _folder is None or hold_temporary_folder(Path(_folder)):  # else there is no workspace to write to yet
-    with suppress(StageFailed, OSError):  # the report's own stage says so, unless the command has ended meanwhile
+with suppress(StageFailed, OSError):  # the command says so, or the report's own stage, unless it has ended meanwhile
+    if _folder is None or hold_temporary_folder(Path(_folder)):  # else the workspace is not there yet
         import_module("reports.pdf").prepare_renderer()
 gc.freeze()  # workers share these objects' memory as long as nobody counts them again
 gc.enable()

@@ -27,13 +27,13 @@ def temporary_folder(private: Path | None) -> Path:
 def hold_temporary_folder(folder: Path) -> bool:
     """Make the folder, hold it until this process and those forked from it end, and use it for temporary files.
 
-    False where it cannot be made: its parent is not there yet, or is closed to writing.
+    False where its parent is not there yet. An OSError says that it cannot be made: no temporary file goes elsewhere.
     """
     if folder not in _descriptors or not folder.is_dir():
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
             _descriptors[folder] = os.open(folder, os.O_RDONLY)
-        except OSError:
+        except FileNotFoundError:
             return False
         fcntl.flock(_descriptors[folder], fcntl.LOCK_SH)
     tempfile.tempdir = str(folder)

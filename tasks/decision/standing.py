@@ -64,6 +64,10 @@ class Standing:
     unsigned: bool = False
     """Whether the policy asks for the expert's signature, and there is none yet."""
 
+    def is_as_decided(self, record: DecisionRecord) -> bool:
+        """Whether nothing has changed the state since the decision."""
+        return self.why == " ".join(record.reasons)
+
     @property
     def words(self) -> str:
         """The state as people read it."""

@@ -60,10 +60,10 @@ def _needed(reviews: int, *, expert_signs: bool) -> str:
     return f"{plural(reviews, 'review')} {'is' if reviews == 1 else 'are'} still needed"
 
 
-def still_needed(record: DecisionRecord, why: str, votes: int) -> str:
-    """The reason why a release waits, with the reviews that are needed after some votes."""
-    before = _needed(record.reviews_required, expert_signs=record.expert_signs)
-    return why.replace(before, _needed(record.reviews_required - votes, expert_signs=False)) if votes else why
+def reasons_after_votes(record: DecisionRecord, votes: int) -> tuple[str, ...]:
+    """Reasons of a release that waits, with the reviews that are needed after some votes."""
+    passed, _, _ = record.reasons[0].partition(";")
+    return (f"{passed}; {_needed(record.reviews_required - votes, expert_signs=False)}.", *record.reasons[1:])
 
 
 def never_measured(gates: Sequence[GateResult]) -> str:

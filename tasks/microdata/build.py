@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def from_intervals(name: str, levels: IntervalLevels, *, levels_may_cross: bool 
     # A level that already holds the whole domain says the same as the top.
     whole = {level for level in range(1, len(rows[0]) - 1) if len({row[level] for row in rows}) == 1}
     rows = [[label for level, label in enumerate(row) if level not in whole] for row in rows]
-    return hierarchy_from_rows(name, rows, f"intervals of {name}", levels_may_cross=levels_may_cross)
+    made = hierarchy_from_rows(name, rows, f"intervals of {name}", levels_may_cross=levels_may_cross)
+    return replace(made, limits=(levels.minimum, levels.maximum))
 
 
 def from_dates(name: str, levels: DateLevels, *, levels_may_cross: bool = False) -> Hierarchy:

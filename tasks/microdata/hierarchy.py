@@ -8,7 +8,7 @@ ARX form, ``tasks.microdata.build`` makes hierarchies from intervals, prefixes a
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 
@@ -42,6 +42,8 @@ class Hierarchy:
     """Group of each leaf at each level, array of shape (n_leaves, n_levels)."""
     values: tuple[tuple[str, ...], ...] = ()
     """Values that each leaf holds where the leaves are groups, as of ``from_level``; empty where they are values."""
+    limits: tuple[int, int] | None = None
+    """First and last whole number, where the request states them; values of other hierarchies may be the data's."""
 
     @classmethod
     def stored(
@@ -143,14 +145,11 @@ class Hierarchy:
 
 
 def values_of(hierarchy: Hierarchy) -> str:
-    """The values that a hierarchy takes, for a message: their limits where it groups whole numbers, else how many."""
-    values = [value for value in hierarchy.domain if value != MISSING]
-    numbers = sorted(int(value) for value in values if value.lstrip("-").isdecimal())
-    first, last = numbers[:1], numbers[-1:]
-    # Other hierarchies may have their values from the data.
-    if len(numbers) == len(values) and any(label.startswith(f"{first[0]}-") for label in hierarchy.axis_labels):
-        return f"a whole number from {first[0]} to {last[0]}, as the hierarchy has them"
-    return f"one of the {len(values):,} values of the hierarchy" if len(values) > 1 else "the one value that it has"
+    """The values that a hierarchy takes, for a message: their limits where the request states them, else how many."""
+    if hierarchy.limits:
+        return "a whole number from {} to {}, as the hierarchy has them".format(*hierarchy.limits)
+    number = len(hierarchy.domain) - (MISSING in hierarchy.domain)
+    return f"one of the {number:,} values of the hierarchy" if number > 1 else "the one value that it has"
 
 
 def with_leaf_apart(hierarchy: Hierarchy, label: str) -> Hierarchy:
@@ -159,7 +158,7 @@ def with_leaf_apart(hierarchy: Hierarchy, label: str) -> Hierarchy:
     row = np.array([[*map(len, hierarchy.labels[:-1]), 0]], dtype=np.int32)
     groups = np.concatenate([hierarchy.groups, row])
     values = (*hierarchy.values, (label,)) if hierarchy.values else ()
-    return Hierarchy(hierarchy.name, (*labels, hierarchy.labels[-1]), groups, values)
+    return replace(hierarchy, labels=(*labels, hierarchy.labels[-1]), groups=groups, values=values)
 
 
 def from_level(hierarchy: Hierarchy, level: int) -> Hierarchy:
@@ -192,7 +191,7 @@ def from_level(hierarchy: Hierarchy, level: int) -> Hierarchy:
         )
     first = hierarchy.starts(level)
     values = tuple(hierarchy.labels[0][start:end] for start, end in pairwise([*first, hierarchy.n_leaves]))
-    return Hierarchy(hierarchy.name, hierarchy.labels[level:], hierarchy.groups[first, level:], values)
+    return replace(hierarchy, labels=hierarchy.labels[level:], groups=hierarchy.groups[first, level:], values=values)
 
 
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:

@@ -75,6 +75,11 @@ def test_a_folder_is_swept_once_nobody_holds_it(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_not_held(tmp_path: Path) -> None:
+def test_temporary_files_go_nowhere_else_where_the_folder_cannot_be_made(tmp_path: Path) -> None:
+    """Uploads would lie among the system's temporary files; only a workspace that is not there yet is passed over."""
+    before = tempfile.gettempdir()
     (tmp_path / "file").touch()
-    assert not hold_temporary_folder(tmp_path / "file" / "temporary")
+    with pytest.raises(NotADirectoryError):
+        hold_temporary_folder(tmp_path / "file" / "temporary")
+    assert not hold_temporary_folder(tmp_path / "none" / "temporary")
+    assert tempfile.gettempdir() == before

@@ -79,6 +79,9 @@ def test_values_outside_a_hierarchy_of_intervals_are_told_its_limits() -> None:
         encode(frame(["61"], ["F"]), {"age": ages}, "data.csv")
     assert caught.value.expected == "a whole number from 0 to 60, as the hierarchy has them"
     assert "attributes.age.hierarchy" in caught.value.fix
+    listed = hierarchy_from_rows("age", [["17", "17-90", "*"], ["90", "17-90", "*"]], "test")
+    with pytest.raises(DataError, match="one of the 2 values of the hierarchy"):
+        encode(frame(["61"], ["F"]), {"age": listed}, "data.csv")
     alone = hierarchy_from_rows("sex", [["F", "*"]], "test")
     with pytest.raises(DataError, match="the one value that it has"):
         encode(frame(["30"], ["M"]), {"sex": alone}, "data.csv")
