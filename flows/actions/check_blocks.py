@@ -6,6 +6,7 @@ from flows.actions.checking import CheckedRequest
 from reports.model.blocks import table
 from reports.model.document import Block, text
 from tasks.assessments.linkage.holdings import known_attributes
+from tasks.core.plural import plural
 from tasks.microdata.coded import Prepared
 from tasks.request.model import PARAMETER_OF, Attribute, PopulationBasis, ReleaseRequest
 from tasks.request.public_key import fingerprint, kind_of
@@ -45,6 +46,12 @@ def check_blocks(checked: CheckedRequest) -> Iterator[Block]:
     number, (mark, style) = len(validation.checks), ("✗", "failed") if failed else ("✓", "passed")
     passed = f'<span class="{style}">{mark}</span> {{}} of {{}} checks passed; a release measures the risk'
     yield text(passed, number - len(failed), number)
+    if checked.missing_reviewers:
+        more = plural(checked.missing_reviewers, "more reviewer")
+        cross = (
+            '<span class="failed">✗</span> policy.review: {} needed besides the requester: name them under reviewers'
+        )
+        yield text(cross, f"{more} {'is' if checked.missing_reviewers == 1 else 'are'}")
     for column in checked.columns.unplaced:
         yield text('<span class="failed">✗</span> {}', column.advice)
 

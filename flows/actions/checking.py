@@ -51,10 +51,15 @@ class CheckedRequest:
     """Reviewers who cannot sign in to the workspace's page, where it has accounts."""
 
     @property
+    def missing_reviewers(self) -> int:
+        """Reviewers whom the request has to name so that its review can be completed."""
+        request = self.loaded.request
+        return max(request.policy.review.required - len(able_reviewers(request)), 0)
+
+    @property
     def passed(self) -> bool:
         """Whether the data may go on to the gate."""
-        reviewable = self.loaded.request.policy.review.required <= len(able_reviewers(self.loaded.request))
-        return self.validation.passed and not self.expired and reviewable and not _closed(self)
+        return self.validation.passed and not (self.expired or self.missing_reviewers or _closed(self))
 
 
 def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:
