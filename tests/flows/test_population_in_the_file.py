@@ -40,9 +40,15 @@ ESTIMATED = [
 SOURCE = "all patients of the clinic"
 
 
-def ask(world: World, population: dict[str, Any], gates: list[dict[str, Any]] = RISKS, **changes: Any) -> None:
+def ask(
+    world: World,
+    population: dict[str, Any],
+    gates: list[dict[str, Any]] = RISKS,
+    presence: str = "known",
+    **changes: Any,
+) -> None:
     terms = {"adversary": "one-shot", "method": "no-attack-partition", "cell_weights": "data"}
-    policy = {"presence": "known", "gates": gates, "generalization": terms}
+    policy = {"presence": presence, "gates": gates, "generalization": terms}
     world.ask(population={"path": None, "source": SOURCE, **population}, policy=policy, **changes)
 
 
@@ -110,8 +116,15 @@ def test_people_are_counted_in_the_file(
     assert not any(cause.kind == "population" for cause in again.record.causes)
 
 
-def test_the_determination_says_on_what_it_rests(world: World, engine: Any) -> None:
-    ask(world, {"size": 24_000}, RISKS + ESTIMATED)
+@pytest.mark.parametrize(
+    ("presence", "fraction"),
+    [
+        ("unknown", "from the size of the population, as the request states it"),
+        ("known", "since others can know who is in the file: whoever is alone there is found"),
+    ],
+)
+def test_the_determination_says_on_what_it_rests(world: World, engine: Any, presence: str, fraction: str) -> None:
+    ask(world, {"size": 24_000}, RISKS + ESTIMATED, presence)
     (record,) = world.run(engine).records
     text = html.unescape(whole_report(record).decode())
     for said in (
@@ -119,7 +132,7 @@ def test_the_determination_says_on_what_it_rests(world: World, engine: Any) -> N
         "The file is a random sample",
         "Risk of the released records in the sampled population; gates use the upper ends",
         "Benedetti R, Franconi L (1998)",
-        "from the size of the population, as the request states it",
+        fraction,
     ):
         assert said in text
 
