@@ -28,6 +28,7 @@ from tasks.draft.questions import OF_DATA, OF_RECIPIENT, Answer, AnswerLine, Que
 from tasks.draft.roles import ColumnProfile, Suggestion
 from tasks.draft.stated import STATED, Stated
 from tasks.ledger.enrolment import EnrolledSample
+from tasks.request.column_names import event_word, names_people
 from tasks.request.document import Location
 from tasks.request.model import Policy, Role
 
@@ -130,7 +131,26 @@ class Dialogue:
         )
         # Whoever names the number of the rows says that each row is a person.
         person = None if not named or columns[named].is_key else named
-        return replace(self, stated=replace(self.stated, persons=True, person=person))
+        now = replace(self, stated=replace(self.stated, persons=True, person=person))
+        return now if person else now._one_row_each()
+
+    def _one_row_each(self) -> "Dialogue":
+        """Ask who states that each row is another person where names tell of visits or the like."""
+        record = self.draft.record_id or NUMBER
+        word = event_word(record, Path(self.draft_path).name)
+        people = any(
+            one.role is Role.DIRECT and name != record and names_people(name) for name, one in _columns(self.draft)
+        )
+        if not word or people:
+            return self
+        stated = self._stated_excuse(
+            record,
+            f"“{word}” names the rows: reason why each is of another person, such as first visits only; who states "
+            f"that; Enter: not sure ({BACK} to name the column of the person)",
+            "Where people have several rows, and nothing says whose they are, rows pass for a crowd. A request without "
+            "the column of the person or this statement is blocked.",
+        )
+        return stated or self
 
     @property
     def _is_unnumbered(self) -> bool:
@@ -270,22 +290,29 @@ class Dialogue:
 
     def _excused(self, name: str, found: Suggestion) -> "Dialogue":
         """Ask who lets a column leave that tells of people all the same, or whether it leaves in groups."""
-        place: Location = ("attributes", "any", "excused")
-        line = AnswerLine("", ((*place, "because"), (*place, "by")), 2)
         groups = "" if found.of_row else f"; {_GROUPED}: in groups"
         self.asking.say("; ".join(reason for reason in found.reasons if reason != STATED))
-        given = self.asking.text(
+        question = (
             f"reason why {name} may leave all the same (gates still judge what it reveals); who decides that{groups}; "
-            "Enter: it does not leave",
-            "A column that reveals people is withheld unless somebody states why it may leave. If it reveals what "
-            "was generalized, groups still count as smaller.",
-            wrong=lambda text: "" if groups and text == _GROUPED else line.problem(text),
+            "Enter: it does not leave"
         )
-        if given == LEFT:
-            return self
-        if given == _GROUPED:
-            self._warn([name] if self.stated.roles[name] is Role.SENSITIVE else [], "give a reason")
-            return replace(self, stated=replace(self.stated, roles={**self.stated.roles, name: Role.QUASI}))
+        why = (
+            "A column that reveals people is withheld unless somebody states why it may leave. If it reveals what "
+            "was generalized, groups still count as smaller."
+        )
+        now = self._stated_excuse(name, question, why, other=_GROUPED if groups else None)
+        if now is not None:
+            return now
+        self._warn([name] if self.stated.roles[name] is Role.SENSITIVE else [], "give a reason")
+        return replace(self, stated=replace(self.stated, roles={**self.stated.roles, name: Role.QUASI}))
+
+    def _stated_excuse(self, name: str, question: str, why: str, *, other: str | None = None) -> "Dialogue | None":
+        """Ask for a reason and who gives it, which a column's draft then names; None for the ``other`` answer."""
+        place: Location = ("attributes", "any", "excused")
+        line = AnswerLine("", ((*place, "because"), (*place, "by")), 2)
+        given = self.asking.text(question, why, wrong=lambda text: "" if text == other else line.problem(text))
+        if given in (LEFT, other):
+            return self if given == LEFT else None
         because, by = line.read(given).values()
         excuse = json.dumps({"by": by, "because": because}, ensure_ascii=False)
         return replace(self, stated=replace(self.stated, excused={**self.stated.excused, name: excuse}))

@@ -163,15 +163,22 @@ def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = N
     withheld = [one for one, now in zip(suggested, suggestions, strict=True) if now.role is Role.WITHHELD]
     record_id = record_id_of(suggestions) or person or record_id_of(withheld)
     suggestions = tuple(
-        replace(one, role=Role.DIRECT, reasons=(*one.reasons, "record_id needs this role"))
-        if one.profile.name == record_id and one.role is Role.WITHHELD
-        else one
+        _as_record_id(one, stated.excused.get(one.profile.name)) if one.profile.name == record_id else one
         for one in suggestions
     )
     terms = {} if file.form is None else form_terms(file.form)
     rows = {"record_id": record_id, "person": person}
     data = {"path": file.path, "form": terms, "missing": ("", *file.missing), **rows}
     return composed(data, suggestions, columns, population)
+
+
+def _as_record_id(suggestion: Suggestion, excuse: str | None) -> Suggestion:
+    """A direct identifier; with the statement that each row is another person, where somebody has made it."""
+    terms = suggestion.terms if excuse is None else {**suggestion.terms, "excused": excuse}
+    if suggestion.role is not Role.WITHHELD:
+        return replace(suggestion, terms=terms)
+    reasons = (*suggestion.reasons, "record_id needs this role")
+    return replace(suggestion, role=Role.DIRECT, reasons=reasons, terms=terms)
 
 
 def composed(

@@ -172,6 +172,22 @@ def test_a_draft_that_is_accepted_takes_twelve_answers_and_few_words(tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("key", [False, True])
+def test_rows_named_as_visits_ask_who_states_that_each_is_of_another_person(tmp_path: Path, *, key: bool) -> None:
+    survey(tmp_path, key=key).rename(tmp_path / "visits.csv")
+    terms = [line for line in TERMS if line != STAKES]
+    answers = ["", "first visits only; dana.whitfield", "", "", *terms[:-1], "", terms[-1], ""]
+    session = in_terminal(["init", "visits.csv"], answers, tmp_path)
+    assert session.code == 0, session.shown
+    assert "“visits” names the rows: reason why each is of another person" in session.asked[1]
+    request = load_request(tmp_path / "request.yaml").request
+    excused = request.attributes[str(request.dataset.record_id)].excused
+    assert excused is not None
+    assert (excused.by, excused.because) == ("dana.whitfield", "first visits only")
+    assert releasegate_here("check", tmp_path / "request.yaml").returncode == 0
+
+
+@pytest.mark.slow
 def test_enter_leaves_blanks_and_takes_the_defaults_shown(tmp_path: Path) -> None:
     survey(tmp_path)
     session = in_terminal(["init", "survey.csv", "-o", "asked"], ["", "", "", "-", *[""] * 6], tmp_path)
