@@ -111,6 +111,7 @@ def test_a_population_that_is_not_enrolled_is_refused_whatever_the_policy(world:
         dry(world, any_policy=True)
 
 
+@pytest.mark.slow
 def test_decoys_and_crosswalks_of_a_dry_run_are_gone_with_it(tmp_path: Path) -> None:
     world = make_decoyed_world(tmp_path / "world")
     world.enrol(lambda: NOW)
@@ -129,6 +130,7 @@ def test_pseudonyms_leave_no_crosswalk(world: World) -> None:
     assert written(world.workspace) == before
 
 
+@pytest.mark.slow
 def test_the_commands_say_that_nothing_was_decided(world: World, releasegate: Any) -> None:
     world.ask(recipients=[recipient("university", expires="2020-01-01")])
     told = releasegate("release", world.request, "--dry-run", "--workspace", world.workspace.root)

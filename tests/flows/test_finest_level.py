@@ -71,6 +71,7 @@ def test_without_the_term_ages_leave(engine: Any, tmp_path: Any) -> None:
     assert set(Made(world, world.run(engine)).data("basic")["age"]) <= set(map(str, AGES))
 
 
+@pytest.mark.slow
 def test_a_copy_is_verified_and_assessed_again_by_todays_values(made: Made, releasegate: Any) -> None:
     assert releasegate("verify", made.outcome.bundle).code == 0
     found = reassess(
@@ -101,6 +102,7 @@ def test_k_anonymity_and_its_demands_keep_to_it(world: World, engine: Any) -> No
         assert data.groupby(["age", "sex", "zip"]).size().min() >= 2
 
 
+@pytest.mark.slow
 def test_a_leaked_copy_with_decoys_is_traced_by_the_population_as_it_was(
     tmp_path: Path, engine: Any, releasegate: Any
 ) -> None:

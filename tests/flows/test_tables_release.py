@@ -31,6 +31,7 @@ from tests.support.tables_world import COPY, make_tables, table_rows
 from tests.support.world import ID_MARK, NOW, World
 
 HOLDER = pyrage.x25519.Identity.generate()
+pytestmark = pytest.mark.slow
 TABLES = ("data.csv", "tables/visits.csv", "tables/labs.csv")
 
 
@@ -151,7 +152,6 @@ def test_a_bundle_of_tables_verifies_unless_one_is_changed(
     assert "tables/labs.csv is not the file that was decided on" in told.err
 
 
-@pytest.mark.slow
 def test_copies_hold_when_assessed_again_with_and_without_the_tables(made: tuple[World, Outcome], copy: World) -> None:
     release = made[1].release_id
     found = reassess(release, copy.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=30))
@@ -186,7 +186,6 @@ def test_pseudonyms_of_visits_are_identified(
         assert json.loads(told.out)["named"] == ["registry"], told.err
 
 
-@pytest.mark.slow
 def test_commands_read_all_tables(made: tuple[World, Outcome], copy: World, releasegate: Any) -> None:
     world, outcome = made
     checked = releasegate("check", world.request, "--workspace", copy.workspace.root)
@@ -200,7 +199,6 @@ def test_commands_read_all_tables(made: tuple[World, Outcome], copy: World, rele
     assert told.code == 0, told.err
 
 
-@pytest.mark.slow
 def test_encrypted_parquet_files_of_tables(engine: Any, tmp_path: Path) -> None:
     terms = {"delivery_format": "parquet", "encrypt_to": [str(HOLDER.to_public())]}
     recipients = [COPY["recipients"][0] | terms]
