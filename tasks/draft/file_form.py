@@ -94,6 +94,7 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
         form,
         [str(name) for name in numbers if _all_match(numbers[name], written_so)],
         [str(name) for name in numbers if _all_match(numbers[name], whole)],
+        [] if is_parquet(path) else [str(name) for name in values],
     )
     taken = plain.where(~is_mark, frame)
     taken.attrs = frame.attrs

@@ -35,6 +35,8 @@ def read_parquet(
 ) -> pa.Table:
     """Columns of row groups of a file, all of them by default; `coded` texts stay as dictionaries.
 
+    Timestamps of a column that has no time but midnight are days.
+
     Raises
     ------
     DataError
@@ -44,14 +46,13 @@ def read_parquet(
         file = pq.ParquetFile(path)
         chosen = list(range(file.metadata.num_row_groups) if groups is None else groups)
         repeated = _repeated_texts(path, file, chosen, names)
-        if coded:
-            texts = [field.name for field in file.schema_arrow if field.type in _TEXTS]
-            return pq.ParquetFile(path, read_dictionary=texts).read_row_groups(
-                chosen, columns=None if names is None else list(names)
-            )
-        table = pq.ParquetFile(path, read_dictionary=repeated).read_row_groups(
+        texts = [field.name for field in file.schema_arrow if field.type in _TEXTS] if coded else repeated
+        table = pq.ParquetFile(path, read_dictionary=texts).read_row_groups(
             chosen, columns=None if names is None else list(names)
         )
+        table = _with_days(file, table)
+        if coded:
+            return table
         _check_texts(path, table)
         for place, field in enumerate(table.schema):
             if field.name in repeated and pa.types.is_dictionary(field.type):
@@ -61,6 +62,17 @@ def read_parquet(
         raise too_large(path, "more than is free") from None
     except (pa.ArrowException, OSError) as error:
         raise unreadable_parquet(path, error) from None
+
+
+def _with_days(file: pq.ParquetFile, table: pa.Table) -> pa.Table:
+    """The table with days in place of timestamps in columns whose times, in the whole file, are all midnight."""
+    stamped = [field.name for field in table.schema if pa.types.is_timestamp(field.type) and field.type.tz is None]
+    for name in stamped:
+        whole = file.read(columns=[name]).column(0)
+        if pc.all(pc.equal(pc.floor_temporal(whole, unit="day"), whole)).as_py():
+            place = table.schema.get_field_index(name)
+            table = table.set_column(place, name, pc.cast(table.column(place), pa.date32()))
+    return table
 
 
 def check_size(path: Path, records: int, least_bytes: int) -> None:

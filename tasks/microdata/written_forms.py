@@ -30,6 +30,7 @@ _PARTS = {
 _FIXED = {"dd": r"(?P<dd>\d{2})", "mm": r"(?P<mm>\d{2})"}
 """Day and month where nothing stands between them and their neighbours."""
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?")
+_MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]00:00(?::00(?:\.0+)?)?)?$"
 _WITH_POINT = r"^[+-]?[0-9]+\.[0-9]+$"
 _EMPTY_DECIMALS = r"^([+-]?[0-9]+)\.0*$"
 
@@ -54,13 +55,16 @@ def as_read(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
         form,
         [name for name, kind in typed.items() if kind in NUMERIC],
         [name for name, kind in typed.items() if kind is ValueType.INTEGER],
+        [name for name, kind in typed.items() if kind is ValueType.DATE],
     )
 
 
 def in_plain_forms(
-    frame: pd.DataFrame, form: FileForm, numbers: Iterable[str], whole: Iterable[str] = ()
+    frame: pd.DataFrame, form: FileForm, numbers: Iterable[str], whole: Iterable[str] = (), days: Iterable[str] = ()
 ) -> pd.DataFrame:
     """Columns of numbers and those of ``form.dates`` in plain form; ``whole`` are columns of whole numbers.
+
+    ``days`` are columns that lose their times where all of them are midnight.
 
     Raises
     ------
@@ -76,6 +80,11 @@ def in_plain_forms(
             changed[name] = _as_column(pc.replace_substring_regex(texts, _EMPTY_DECIMALS, r"\1"), frame[name])
     dates = {name: written for name, written in form.dates.items() if name in frame.columns}
     changed |= {name: _plain_dates(frame[name], written, form.path) for name, written in dates.items()}
+    for name in days:
+        texts = pa.array(changed.get(name, frame[name]).array, type=pa.large_string())
+        longer = pc.any(pc.greater(pc.binary_length(texts), len("yyyy-mm-dd"))).as_py()
+        if longer and pc.all(pc.match_substring_regex(texts, _MIDNIGHT)).as_py():
+            changed[name] = _as_column(pc.replace_substring_regex(texts, _MIDNIGHT, r"\1"), frame[name])
     return frame.assign(**changed) if changed else frame
 
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from tasks.core.files import file_sha256
 from tasks.microdata import csv_file
-from tasks.microdata.read import read_microdata
+from tasks.microdata.parquet import read_parquet
+from tasks.microdata.read import read_microdata, text_frame
 from tasks.request.file_form import FileForm
 from tasks.request.model import ReleaseRequest
 from tests.support.examples import examples
@@ -159,6 +160,17 @@ def test_typed_columns_of_parquet_become_text(tmp_path: Path) -> None:
     table = table.set_column(4, "diagnosis", pa.array([decimal.Decimal("1.50"), None]))
     pq.write_table(table.set_column(2, "age", pa.array([2**53 + 1, None])), path)
     assert cells(path)[0] == ["1", "03601", str(2**53 + 1), "true", "1.50"]
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_timestamps_without_times_are_days_in_every_piece_of_parquet(tmp_path: Path, *, coded: bool) -> None:
+    """A piece whose times are midnight by chance is read as the others of its column."""
+    path = tmp_path / "data.parquet"
+    days = [datetime.datetime(2024, 5, day) for day in (1, 2)]
+    timed = [days[0], days[1].replace(hour=8)]
+    pq.write_table(pa.table({"day": days, "timed": timed, "zoned": pa.array(days, pa.timestamp("us", "UTC"))}), path, 1)
+    piece = text_frame(read_parquet(path, groups=[0], coded=coded), path, ["day", "timed", "zoned"])
+    assert piece.iloc[0].tolist() == ["2024-05-01", "2024-05-01 00:00:00.000000", "2024-05-01 00:00:00.000000Z"]
 
 
 def test_whole_numbers_that_a_missing_value_made_decimal_read_as_whole(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from tasks.request.file_form import FileForm
 from tests.support.silence import CANARY, assert_silent
 
 
-def plain(cells: list[str | None], *, whole: bool = False, **terms: object) -> list[object]:
+def plain(cells: list[str | None], *, whole: bool = False, days: bool = False, **terms: object) -> list[object]:
     frame = pd.DataFrame({"x": pd.array(cells, dtype=pd.StringDtype("pyarrow"))})
     form = FileForm.model_validate({"path": "data.csv", **terms})
-    read = in_plain_forms(frame, form, ["x"], ["x"] if whole else [])["x"]
+    read = in_plain_forms(frame, form, ["x"], ["x"] if whole else [], ["x"] if days else [])["x"]
     return read.astype(object).where(read.notna(), None).tolist()
 
 
@@ -36,6 +36,17 @@ def test_decimal_commas_and_marks_between_thousands() -> None:
     assert plain(["1.234.567,5", "999"], decimal=",", thousands=".") == ["1234567.5", "999"]
     assert plain(["1,234.5"], thousands=",") == ["1234.5"]
     assert plain(["12 345"], thousands=" ") == ["12345"]
+
+
+def test_days_lose_their_times_where_all_of_these_are_midnight() -> None:
+    midnights = ["2024-05-01 00:00:00.000", "2024-05-02T00:00", None]
+    assert plain(midnights, days=True) == ["2024-05-01", "2024-05-02", None]
+    german = ["01.05.2024 00:00", "02.05.2024"]
+    assert plain(german, days=True, **dates("dd.mm.yyyy")) == ["2024-05-01", "2024-05-02"]
+    assert plain(midnights) == midnights
+    timed = ["2024-05-01 00:00:00", "2024-05-02 08:30:00"]
+    assert plain(timed, days=True) == timed
+    assert plain([None], days=True) == [None]
 
 
 def test_what_is_no_number_is_left_for_validation() -> None:
