@@ -177,6 +177,13 @@ def _nothing_sensitive(view: RecordView) -> str | None:
     """Sentence where no column that leaves is declared sensitive; None where one is."""
     if any(one.released for one in view.fields(Role.SENSITIVE)):
         return None
+    fact = view.combined
+    taken = () if fact is None or fact.expected is None else fact.presumed
+    if taken:
+        return (
+            f"No column that leaves is declared sensitive. The expected disclosure counts {named(taken)} as sensitive, "
+            "since the request does not say how likely others know them; no gate tests what groups have in common."
+        )
     return "No column that leaves is declared sensitive, so no gate tests what the copy reveals about a person."
 
 

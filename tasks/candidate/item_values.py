@@ -1,4 +1,7 @@
-"""Items of persons' values in one column, and in series of columns among which the values of a person are spread."""
+"""Items of persons' values in one column, and in series of columns among which the values of a person are spread.
+
+Where most have one value, such as 0 or none, to have another one is an item too.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +16,8 @@ from tasks.microdata.coded import CodedColumn
 from tasks.request.column_names import series_of
 from tasks.request.model import MissingReading
 
+_USUAL = 0.5
+"""Least share of the rows with a value that have the usual one."""
 _SHARED = 0.5
 """Least share of the items in a series of columns that other columns of it have too."""
 
@@ -45,7 +50,24 @@ def item_values(
         for name, (held, _) in found.items()
         if having[name].say_more
     )
-    return (*alone, *_of_series(having, found))
+    others = (_unusual(name, one, rows[name], owners[name]) for name, one in columns.items())
+    return (*alone, *_of_series(having, found), *(one for one in others if one is not None))
+
+
+def _unusual(name: str, column: CodedColumn, rows: NDArray[np.intp], owners: Ranks) -> ItemValues | None:
+    """To have a sensitive value, but not the usual one; None where none is usual, or there is but one other value."""
+    codes, telling = column.codes[rows], column.weights >= LEAST_WEIGHT
+    held = np.bincount(codes, minlength=len(telling))[: column.missing]
+    usual = held.argmax() if len(held) else 0
+    if not held.sum() or held[usual] < _USUAL * held.sum():
+        return None
+    telling[usual] = False
+    if (held[telling[:-1]] > 0).sum() < 2:
+        return None
+    telling[column.missing] = True
+    other = telling[codes]
+    ranks, one = np.where(codes[other] == column.missing, -1, 0), np.ones(1)
+    return ItemValues((name,), owners[other], _ordered(ranks, one, MissingReading.ANY_VALUE))
 
 
 def _of_series(having: Mapping[str, CellItems], found: Mapping[str, tuple[Ranks, Ranks]]) -> Iterator[ItemValues]:
@@ -73,5 +95,7 @@ def _held(column: CodedColumn, items: CellItems, rows: NDArray[np.intp], owners:
     return owners[row], items.pairs[np.repeat(first, many) + within, 1]
 
 
-def _ordered(items: Ranks, weights: NDArray[np.float64]) -> OrderedValues:
-    return OrderedValues(items, np.arange(1, len(weights) + 1), weights >= LEAST_WEIGHT, None, MissingReading.OWN_GROUP)
+def _ordered(
+    items: Ranks, weights: NDArray[np.float64], missing: MissingReading = MissingReading.OWN_GROUP
+) -> OrderedValues:
+    return OrderedValues(items, np.arange(1, len(weights) + 1), weights >= LEAST_WEIGHT, None, missing)

@@ -1,4 +1,7 @@
-"""Items of cells of text: those of a list, the categories and chapters of codes, and values of a series of columns."""
+"""Items of cells of text: those of a list, the categories and chapters of codes, and values of a series of columns.
+
+Of other cells, the letters and digits alone, where some values differ in capitals, spaces and marks only.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -39,19 +42,22 @@ def cell_items(levels: pd.Index, weigh: Callable[[str], float], *, in_series: bo
 
     A column has lists if a tenth of its values hold one separator, and it has fewer items than values; it has codes if
     nine tenths of its items are. A chapter or category weighs as the heaviest of its codes. In a series of columns each
-    value is an item too.
+    value is an item too. Spellings are judged apart as well: “+” and “-” may be all that differs.
     """
     texts = [str(level) for level in levels]
     separator = _separator(texts)
     parts = [sorted({part.strip() for part in text.split(separator)} - {""}) if separator else [text] for text in texts]
     each = {part for one in parts for part in one}
     coded = len(each) > 0 and sum(_CODE.fullmatch(part) is not None for part in each) >= _MOSTLY_CODES * len(each)
-    if not (separator or coded or in_series):
+    alone = not (separator or coded or in_series)
+    if alone and len({_plain(text) for text in texts}) == len(texts):
         return None
     weights, pairs = dict[Item, float](), dict[tuple[int, Item], None]()
     for code, own in enumerate(parts):
         for part in own:
-            for item in _of_part(part, whole=bool(separator) or in_series, coded=coded):
+            for item in (
+                [(_plain(part), 0)] if alone else _of_part(part, whole=bool(separator) or in_series, coded=coded)
+            ):
                 weights[item] = max(weights.get(item, 0.0), weigh(part))
                 pairs[code, item] = None
     numbers = {item: number for number, item in enumerate(weights)}
@@ -60,6 +66,11 @@ def cell_items(levels: pd.Index, weigh: Callable[[str], float], *, in_series: bo
     return CellItems(
         np.array(found, dtype=np.int64).reshape(-1, 2), np.array(list(weights.values())), pd.util.hash_array(names)
     )
+
+
+def _plain(text: str) -> str:
+    """Letters and digits, which spellings of one value have in common; texts without any are as they are."""
+    return "".join(filter(str.isalnum, text.casefold())) or text
 
 
 def _separator(texts: list[str]) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 from tasks.candidate.item_values import item_values
 from tasks.candidate.value_counts import ValueCounts
 from tasks.microdata.coded import CodedColumn, code_column
-from tasks.request.model import SensitivityWeights
+from tasks.request.model import SensitivityWeights, ValueType
 
 CLASSES = np.repeat([0, 1], [40, 360])
 OTHERS = ("flu", "cold", "burn", "cut", "ache", "cough")
@@ -73,3 +73,41 @@ def test_items_of_rows_belong_to_the_persons_of_the_rows() -> None:
     a, b = series.values.ranks[:2].tolist()
     assert a != b
     assert series.values.ranks.tolist() == [a, b, a, b, a]
+
+
+def loads(positive: int, *, others: int = 20, missing: int = 0) -> CodedColumn:
+    """A number of 400 people, 0 for all but `positive` of the first 40, who all differ, and `others` of the rest."""
+    cells = ["0" if person % 18 or person >= 40 + 18 * others else str(7 * person) for person in range(400)]
+    cells[:40] = [str(1000 * (1 + person)) if person < positive else "0" for person in range(40)]
+    values = pd.Series(cells, dtype="str").where(pd.Series(range(400)) >= missing)
+    return code_column(values, SensitivityWeights(), ValueType.INTEGER)
+
+
+def test_a_class_in_which_nobody_has_the_usual_value_discloses_that() -> None:
+    assert counts({"load": loads(40)}).found["load"].disclosed.sum() == 40
+    assert counts({"load": loads(36)}).found["load"].disclosed.sum() == 36
+    assert not counts({"load": loads(10)}).found["load"].disclosed.any()
+
+
+def test_a_missing_value_is_told_of_where_all_others_of_the_class_are_unusual() -> None:
+    assert counts({"load": loads(40, missing=4)}).found["load"].disclosed[:40].all()
+
+
+def test_where_no_value_is_usual_or_none_of_the_others_is_sensitive_nothing_more_is_judged() -> None:
+    rows = np.arange(400)
+    for cells, weights in (
+        ([f"v{place % 5}" for place in range(400)], SensitivityWeights()),
+        (["none"] * 300 + ["a", "b"] * 50, SensitivityWeights(values={"a": 0.0, "b": 0.0}, default=1.0)),
+        (["none"] * 300 + ["a"] * 100, SensitivityWeights()),
+    ):
+        coded = {"x": code_column(pd.Series(cells, dtype="str"), weights)}
+        assert item_values(coded, {"x": rows}, {"x": rows}) == ()
+
+
+def test_spellings_of_one_value_are_judged_together() -> None:
+    """Eight spellings, each too rare in the class of forty to be disclosed, where others have one in twenty."""
+    spellings = ("hiv", "HIV", "Hiv", "H.I.V.", "h.i.v.", "HIV+", "(HIV)", "hi-v")
+    others = [spellings[place % 8] if place % 20 == 0 else OTHERS[place % 6] for place in range(360)]
+    cells = pd.Series([*(spellings[place % 8] for place in range(40)), *others], dtype="str")
+    found = counts({"diagnosis": code_column(cells, SensitivityWeights())}).found["diagnosis"]
+    assert found.disclosed[:40].all()

@@ -35,3 +35,11 @@ def test_codes_in_lists_are_items_beside_their_chapters() -> None:
     pairs, weights = items("J00;F20", "F20;J00;F21", "J00", "F20", "F21;J00")
     assert len(weights) == 3 + 2 + 3
     assert [item for code, item in pairs if code == 0] == [0, 1, 2, 3, 4, 5]
+
+
+def test_spellings_have_their_letters_and_digits_in_common() -> None:
+    """Each value of its own otherwise; marks without letters stand for themselves."""
+    pairs, weights = items("Flu", "flu ", "J00", "-", "+", "F.L.U")
+    assert pairs == [[0, 0], [1, 0], [2, 1], [3, 2], [4, 3], [5, 0]]
+    assert weights == [0.5, 0.25, 0.5, 0.5]
+    assert items("+", "-", "J00") == ([], [])

@@ -33,6 +33,8 @@ def presumed_probabilities(candidate: Candidate) -> dict[str, float]:
 def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None) -> Floats:
     """Expected share of each released record's sensitive weight that is learned, shape (n_records,); 0 without any.
 
+    Without a sensitive column, that of the columns of which the request does not say how likely they are known.
+
     The exclusive form of Orooji & Knapp's D over ΣW·W of the record, times the share in the file of the people whom its
     cell could be. Sets that are not counted are bounded (``mean_contributions``): the figure is an upper bound. Raises
     ParameterError if more sets of columns may be known than can be counted.
@@ -79,9 +81,13 @@ def expected_of_rows(
     between its lightest value and its heaviest; a share of the whole, unlike a score, may be highest at either.
     """
     heaviest, lightest = weights
-    chances = presumed_probabilities(candidate)
-    known = np.array([chances[name] for name in expected_names(candidate)])
+    chances, names = presumed_probabilities(candidate), expected_names(candidate)
+    known = np.array([chances[name] for name in names])
     of_rows = events_weights(candidate.request)
+    if not of_rows and not any(one.any() for one in heaviest):
+        presumed = presumed_columns(candidate.request)
+        unlooked = [np.ones_like(one) if name in presumed else one for name, one in zip(names, heaviest, strict=True)]
+        heaviest, lightest = unlooked, unlooked
     if of_rows:  # columns that nobody knows, of which everything is learned of a person who is found
         codes = np.column_stack([codes, np.zeros((len(codes), len(of_rows)), dtype=codes.dtype)])
         known = np.append(known, np.zeros(len(of_rows)))

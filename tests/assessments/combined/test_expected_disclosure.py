@@ -97,6 +97,13 @@ def test_without_anything_sensitive_it_is_none(tmp_path: Path) -> None:
     assert COMBINED.measures(one)[Measure.COMBINED_EXPECTED] == 0.0
 
 
+def test_without_anything_sensitive_what_nobody_looked_at_is_what_is_learned(tmp_path: Path) -> None:
+    """Of the class of eight people each is found with 1/8, and ward learned, unless it is known, with 0.1, itself."""
+    nothing = changed("attributes", "diagnosis", to={"role": "insensitive", "known_probability": 0})
+    one = with_ward(nothing, folder=tmp_path, wards="ABABAA")
+    assert expected_disclosure(one)[0] == pytest.approx(3 / 8 * 0.9 / 3)
+
+
 def by_definition(
     one: Candidate, table: pd.DataFrame, chances: dict[str, float], weights: dict[str, float]
 ) -> list[float]:
