@@ -174,6 +174,11 @@ def test_a_copy_without_a_sensitive_column_says_that_nothing_tests_what_it_tells
     changed = records.changed(record, fields=fields)
     assert said in page(changed)
     assert said in str(usefulness(RecordView(changed)))
+    assert record.risk is not None
+    assert record.risk.combined is not None
+    combined = record.risk.combined.model_copy(update={"expected": 0.05, "presumed": ("ward", "team")})
+    unlooked = records.changed(changed, risk=record.risk.model_copy(update={"combined": combined}))
+    assert "The expected disclosure counts ward, team as sensitive" in page(unlooked)
 
 
 def known_alone(*known: str, **terms: Any) -> dict[str, Any]:
