@@ -6,7 +6,7 @@ from functools import lru_cache
 from tasks.core.people import person_key, words_of
 
 _SEPARATOR = re.compile(r"[,;:/|()–—]|\s-\s|\s(?:at|within|of the|an der|der)\s", re.IGNORECASE)
-"""What separates a part from the whole."""
+"""Signs and words that separate a part from the whole."""
 _EMPTY = re.compile(
     "a|an|the|of|for|and|at|in|on|to|von|van|der|die|das|des|dem|den|fur|und|de|la|le|les|du|et|del|di|e|y|"
     "inc|incorporated|ltd|limited|llc|llp|plc|corp|corporation|co|company|gmbh|ggmbh|ag|ug|kg|se|sa|sas|sarl|spa|srl|"
