@@ -1,9 +1,9 @@
 """Released copies and their holders, by the ledger alone.
 
-Copies are held by one party if they went to one recipient, to recipients of one organisation, or to recipients who are
-assumed to share theirs. The keyed names kept with two copies show whether they are of the same people; so does the
-ledger where data have the same SHA-256, or where one release continues or supersedes the other or names it among the
-recipient's earlier ones.
+Copies are held by one party if they went to one recipient, to recipients whose organisations may be one by their names,
+or to recipients who are assumed to share theirs. The keyed names kept with two copies show whether they are of the same
+people; so does the ledger where data have the same SHA-256, or where one release continues or supersedes the other or
+names it among the recipient's earlier ones.
 """
 
 import shlex
@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from tasks.core.errors import StageFailed
-from tasks.core.people import person_key
+from tasks.core.organisations import may_be_same_organisation
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -56,11 +56,15 @@ class ReleasedCopies:
         """Copies that were not revoked. Recipients still hold superseded and expired ones."""
 
     def one_party(self, recipients: Iterable[str], organisation: str = "") -> frozenset[str]:
-        """Ids of the recipients who form one party with some: those ids, and others of the same organisations."""
+        """Ids of the recipients who form one party with some, and may be of their organisations; those among them."""
         ids = frozenset(recipients)
         organisations = {self._organisation(one) for one in self.copies if one.recipient in ids}
-        organisations |= {person_key(organisation)} if organisation else set()
-        return ids | {one.recipient for one in self.copies if self._organisation(one) in organisations}
+        organisations |= {organisation} if organisation else set()
+        return ids | {
+            one.recipient
+            for one in self.copies
+            if any(may_be_same_organisation(self._organisation(one), each) for each in organisations)
+        }
 
     def parties(
         self, request: ReleaseRequest, recipient: Recipient, together: SharingRecipients | None = None
@@ -73,7 +77,7 @@ class ReleasedCopies:
             (
                 one.id
                 for one in request.recipients
-                if person_key(one.organisation) == person_key(recipient.organisation)
+                if may_be_same_organisation(one.organisation, recipient.organisation)
             ),
             recipient.organisation,
         )
@@ -107,7 +111,7 @@ class ReleasedCopies:
         return str(self._decided[copy.release_id, copy.recipient]["record_sha256"])
 
     def _organisation(self, copy: ReleasedCopy) -> str:
-        return person_key(str(self._decided[copy.release_id, copy.recipient]["determined"]["organisation"]))
+        return str(self._decided[copy.release_id, copy.recipient]["determined"]["organisation"])
 
     @cached_property
     def _edges(self) -> dict[str, set[str]]:

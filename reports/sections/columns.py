@@ -53,7 +53,7 @@ def _figures(column: ColumnFact) -> tuple[str, str]:
 def _findings(view: FileView, column: ColumnFact) -> str:
     """The findings; a share of the records is held to the small-cell rule."""
     shares = (
-        view.share_in(one.share) if one.sign in (Sign.TOLD, Sign.ADDS) else f"{one.share:.0%}"
+        view.share_in(one.share) if one.sign in (Sign.TOLD, Sign.ADDS, Sign.OF_GROUPS) else f"{one.share:.0%}"
         for one in column.findings
     )
     return lines(*(one.words(share) for one, share in zip(column.findings, shares, strict=True))) or DASH

@@ -55,7 +55,7 @@ def person_key(name: str) -> str:
     Letters of other alphabets count as the Latin ones that they look like. Invisible characters and apostrophes are
     left out; other punctuation separates words. A name of nothing else is its own key.
     """
-    return " ".join(sorted(_words(name))) or " ".join(name.casefold().split())
+    return " ".join(sorted(words_of(name))) or " ".join(name.casefold().split())
 
 
 def same_person(one: str, other: str) -> bool:
@@ -96,7 +96,7 @@ def submitters_of(actor: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def _words(name: str) -> Words:
+def words_of(name: str) -> Words:
     """Words of a name in their order, folded; without titles, unless there is nothing else."""
     seen = "".join(character for character in name if character not in _LEFT_OUT)
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", seen).casefold()).casefold()
@@ -123,7 +123,7 @@ def _readings(name: str) -> frozenset[Words]:
     found = set[Words]()
     for text in (name, name.translate(_READ_AS)):
         for part in (text, text.partition(",")[0]):
-            words = _words(part)
+            words = words_of(part)
             if part is text or len(words) > 1:
                 found |= {words, tuple(map(_spelt, words))}
     return frozenset(found - {()})

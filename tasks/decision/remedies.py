@@ -100,6 +100,16 @@ def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator
                 "destroyed, its requester or an officer may revoke it, and this request, released again, is decided "
                 f"anew: {revoking(copy.release_id, copy.recipient)}"
             )
+        own = record.recipient.id
+        counted = dict.fromkeys(
+            [*(one.recipient for one in beside.copies if one.shares_people is not False), *beside.siblings]
+        )
+        if also := [one for one in counted if one != own]:
+            yield (
+                f"{', '.join(also)} and {own} are taken for one party: names of organisations that may be one's or its "
+                "parts', or recipients whom the policy names together. If they are others, give the name of each "
+                "organisation in full, without abbreviations."
+            )
         if beside.unexplained:
             reviewed = "" if record.reviews_required else ", under a policy that has reviewers (policy.review.required)"
             release_id = [one.release_id for one in beside.copies if one.shares_people][-1]

@@ -114,6 +114,20 @@ _BEGINNINGS = ("wohn", "beruf", "geburts", "kinder", "familien", "staatsang", "s
 """Beginnings of compounds that are known of people."""
 
 
+_IN_NAMES = re.compile(
+    r"\b(?:work ?(?:place|site)|boarding|alighting|(?:home|bus|tram|train|nearest) (?:stop|station)"
+    "|gp (?:practice|surgery)|polling|(?:phone|telephone) prefix|area code|diall?ing|easting|northing"
+    "|grid (?:e|n|x|y|km|cell|square|ref|reference)|^h cell|what words"
+    "|school attended|form tutor|(?:pay|salary) (?:grade|band)|hired?|graduation"
+    "|wheelchair|twins?|(?:eye|hair) ?colou?r|shoe|handedness|(?:left|right) ?handed|^glasses$|wears? glasses"
+    "|spectacles|haltestelle|arbeits(?:platz|ort)|hausarzt|wahllokal|(?:telefon)?vorwahl|rollstuhl|zwillinge?|augenfarbe|haarfarbe"
+    "|schuhgrosse|handigkeit|brille|lunettes|jume(?:au|lle)|fauteuil roulant"
+    "|(?:class ?teacher|teacher|tutor|case ?worker|interviewer|siblings?|klassenlehrer(?:in)?|geschwister|fratrie)"
+    r"(?: (?:group|name|code|id|no|number|count))?$)(?: |$)"
+)
+"""Words of names that tell the same, alone or together, but may be of other things in a description."""
+
+
 _ROWS = (
     "visit encounter stay icustay hadm hospitali[sz]ation admission discharge episode claim invoice prescription "
     "dispensing dispensation appointment consultation specimen transaction "
@@ -141,9 +155,9 @@ def name_words(column: str) -> tuple[str, ...]:
 def usually_known(column: str, description: str = "") -> str:
     """The first word of a column's name that tells a subject that neighbours, colleagues or registers know.
 
-    These are ages, dates of birth, postcodes, addresses, places of residence and a person's circumstances, such as sex,
-    education or occupation. Where no word of the name tells any subject, the first of the description that does counts.
-    Empty where no word does.
+    These are ages, dates of birth, postcodes, addresses, places of residence or work and a person's circumstances and
+    looks, such as sex, education or eye colour. Where no word of the name tells any subject, the first of the
+    description that does counts. Empty where no word does.
 
     >>> usually_known("raceGroup"), usually_known("Wohngemeinde"), usually_known("job_score")
     ('race', 'wohngemeinde', '')
@@ -156,6 +170,8 @@ def usually_known(column: str, description: str = "") -> str:
             return word
     if len(words) == 1 and words[0] in _ALONE:
         return words[0]
+    if found := _IN_NAMES.search(" ".join(words)):
+        return found[0].strip()
     if any(word in _OF_A_SUBJECT for word in words):
         return ""
     told = next((word for word in name_words(description) if word in _OF_A_SUBJECT or _is_known(word)), "")

@@ -207,11 +207,12 @@ def test_copies_that_close_a_gate_are_named_with_the_command_that_revokes_them()
         earlier=fact,
         gates=(gate.model_copy(update={"passed": False, "alone": gate.threshold, "overridden": None}),),
     )
-    same_groups, first, second, *_ = remedies(record)
+    same_groups, first, second, party, *_ = remedies(record)
     assert same_groups.startswith("This copy alone would pass: its groups differ from those of earlier copies")
     there = " (with the --workspace of this release)"
     assert first.endswith(f": releasegate revoke 111111111111 --recipient lab --as NAME --reason REASON{there}")
     assert second.endswith(f": releasegate revoke 333333333333 --recipient lab --as NAME --reason REASON{there}")
+    assert party.startswith(f"lab and {record.recipient.id} are taken for one party: names of organisations")
     people = records.changed(record, earlier=fact.model_copy(update={"regrouped": False}))
     assert remedies(people)[0].startswith(
         "This copy alone would pass: its groups are those of earlier copies held by the same party, or wider, but too "

@@ -216,6 +216,16 @@ def test_copies_of_one_organisation_or_of_associates_are_held_by_one_party(
     assert [one.recipient for one in record.earlier.copies] == ["university"]
 
 
+def test_a_part_of_an_organisation_under_an_abbreviation_is_of_its_party(world: World, engine: Any) -> None:
+    """Subtracting the files would show the one person who was withdrawn."""
+    released(world, engine, recipients=[recipient("university", organisation="Regional University")])
+    world.write_rows(without(5))
+    part = recipient("epidemiology", organisation="Regional Univ. Epidemiology Dept")
+    record = record_of(released(world, engine, 1, recipients=[part]))
+    assert not gate_of(record, EARLIER_COPIES).passed
+    assert any("university and epidemiology are taken for one party" in told for told in remedies(record))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("organisation", "together", "party"),

@@ -35,10 +35,66 @@ def test_others_usually_know_columns_of_these_names(name: str, word: str) -> Non
 
 @pytest.mark.parametrize(
     "name",
-    ["birth_weight", "white_blood_cells", "family_history", "anxiety_state", "school_absence", "job_satisfaction"],
+    [
+        "birth_weight",
+        "white_blood_cells",
+        "family_history",
+        "anxiety_state",
+        "school_absence",
+        "school_score",
+        "job_satisfaction",
+        "teacher_rating",
+        "interviewer_effect",
+        "glasses_of_wine",
+        "gp_visits",
+        "stop_reason",
+        "site",
+        "grid_test",
+        "practice",
+        "t_h_cell",
+        "phone_use",
+        "code",
+    ],
 )
 def test_a_word_that_another_follows_may_be_of_something_else(name: str) -> None:
     assert usually_known(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "word"),
+    [
+        ("home_stop bus_stop", "stop"),
+        ("first_boarding boarding_stop", "boarding"),
+        ("last_alighting alighting_stop", "alighting"),
+        ("workplace work_place work_site", "work"),
+        ("gp_practice", "gp practice"),
+        ("school school_attended", "school"),
+        ("polling_station", "polling"),
+        ("class_teacher teacher teacher_name", "teacher"),
+        ("tutor_group", "tutor"),
+        ("caseworker caseWorker", "case"),
+        ("interviewer interviewer_id", "interviewer"),
+        ("phone_prefix", "phone prefix"),
+        ("dialling_code DialingCode", "ing"),
+        ("grid_e grid_n grid_cell GridRef", "grid"),
+        ("h3_cell", "h cell"),
+        ("what3words", "what words"),
+        ("glasses wears_glasses", "glasses"),
+        ("wheelchair wheelchair_user", "wheelchair"),
+        ("twin is_twin twins", "twin"),
+        ("eye_colour eyeColor hair_colour haircolor", "col"),
+        ("handedness left_handed", "handed"),
+        ("shoe_size", "shoe"),
+        ("siblings n_siblings", "siblings"),
+        ("pay_grade", "pay grade"),
+        ("hire_year year_hired", "hire"),
+        ("graduation_year", "graduation"),
+        ("Augenfarbe", "augenfarbe"),
+    ],
+)
+def test_others_usually_know_places_of_work_looks_and_the_like(names: str, word: str) -> None:
+    for name in names.split():
+        assert word in usually_known(name)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +105,7 @@ def test_a_word_that_another_follows_may_be_of_something_else(name: str) -> None
         ("q4", "Diagnosis by age", ""),
         ("hiv", "Test result, by age", ""),
         ("q5", "", ""),
+        ("q6", "Rated by the class teacher", ""),
     ],
 )
 def test_a_description_counts_where_the_name_tells_nothing(name: str, description: str, word: str) -> None:

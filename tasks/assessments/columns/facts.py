@@ -17,6 +17,8 @@ class Sign(StrEnum):
     """Its sum with another, or the difference of both, is a quasi-identifier up to a constant and one."""
     FORMULA = "formula"
     """A formula of it and others gives most of the information on a quasi-identifier."""
+    OF_GROUPS = "of groups"
+    """Records share its values by groups, of which it is the mean or sum of another column."""
     TOLD = "told for some"
     """Some of its values reveal the other column exactly."""
     NAMES = "names"
@@ -48,6 +50,8 @@ _SENTENCES = {
     Sign.TOLD: "{verb} {others} exactly for {share} of the records",
     Sign.ADDS: "{verb} {others} by their sum or difference, to within 1 for {share} of the records",
     Sign.FORMULA: "{verb} {others} by a formula: {share} of the information on it",
+    Sign.OF_GROUPS: "is the mean or sum of {others} over the records that share each of its values, and so tells which "
+    "belong together: for {share} of them",
     Sign.NAMES: "{verb} {others}: its text has values of it, in the records that have them",
     Sign.FREE: "has sentences that one record alone has, as free text does",
     Sign.FAR: "has values far from all others, by which a few records are known",

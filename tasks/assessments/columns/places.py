@@ -10,6 +10,7 @@ import numpy as np
 from tasks.assessments.columns.dependence import Codes, Dependence, classes, dependence
 from tasks.assessments.columns.facts import ColumnFinding, Sign
 from tasks.assessments.columns.formulas import formulas
+from tasks.assessments.columns.group_means import of_groups
 from tasks.assessments.columns.numbers import GROUP_SIZES, Numbers, adding_up, grouped, stands_out
 from tasks.microdata.presence import Naming, Presence
 from tasks.microdata.withheld import NEARLY_UNIQUE
@@ -96,6 +97,10 @@ def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
     for finding in chain(_of_numbers(shown, found), _of_sets(table.sample(_RECORDS_OF_SETS), found)):
         for name in finding.columns:
             found[name].append(finding)
+    released = table.by_record(table.released)
+    # A sample has other means than the file.
+    for name, other, share in of_groups(released, {**released, **table.by_record(table.quasi_identifiers)}):
+        found[name].append(_finding(Sign.OF_GROUPS, (name,), (other,), share=share))
     return {name: tuple(one) for name, one in found.items()}
 
 
