@@ -24,6 +24,7 @@ from flows.library.enrolment import (
     sample_item,
 )
 from flows.library.enrolment import enrol as enrol_items
+from flows.library.policies import PolicyShelf
 from flows.library.texts import LARGEST_TEXT, LibraryText, checked_text
 from flows.workspace.folders import Workspace, open_workspace
 from flows.workspace.ledger import open_ledger
@@ -156,7 +157,7 @@ def request(file: RequestArgument, workspace: WorkspaceOption = DEFAULT_WORKSPAC
     Refused where something is enrolled already. The requester gets your login, and is the officer where the policy
     names none.
     """
-    loaded, place = load_request(file, root or ()), open_workspace(workspace)
+    loaded, place = load_request(file, root or (), PolicyShelf(workspace, begins=True)), open_workspace(workspace)
     with open_ledger(place, create=True) as ledger:
         items = items_of(place, loaded)
         first_enrolment(place, ledger, items)

@@ -308,6 +308,19 @@ def test_a_release_from_another_folder_begins_no_workspace(
     assert not list(elsewhere.iterdir())
 
 
+@pytest.mark.parametrize("named", ["option", "variable"])
+def test_a_service_takes_a_workspace_by_its_name_in_the_current_folder(
+    named: str, begun: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.move(begun.workspace.root, begun.folder / "workspace")
+    monkeypatch.chdir(begun.folder)
+    monkeypatch.delenv("RELEASEGATE_WORKSPACE", raising=False)
+    if named == "variable":
+        monkeypatch.setenv("RELEASEGATE_WORKSPACE", "workspace")
+    told = releasegate("serve", "--inbox", "none", *(["--workspace", "workspace"] if named == "option" else []))
+    assert (told.code, "there is no such folder" in told.err) == (2, True), told
+
+
 def by_name(world: World, **changes: Any) -> None:
     """The request names its policy in place of the policy itself."""
     world.ask(policy="standard/1", **changes)
@@ -347,6 +360,17 @@ def test_a_policy_that_is_named_needs_its_workspace(begun: World, releasegate: A
     assert (told.code, "there is no workspace" in told.err, "--workspace" in told.err) == (2, True, True)
     with pytest.raises(BadInput, match="no workspace is given"):
         load_request(begun.request)
+
+
+def test_the_first_enrolment_needs_the_policy_itself(world: World, releasegate: Any) -> None:
+    """There is no circle: one message led to the other."""
+    by_name(world)
+    place = ("--workspace", world.folder / "new")
+    for words in (("enrol", "request", world.request), ("release", world.request, "--enrol")):
+        told = releasegate(*words, *place)
+        assert (told.code, "the first enrolment needs the policy written out in the request" in told.err) == (2, True)
+    told = releasegate("enrol", "list", "--workspace", world.folder / "none")
+    assert "with the policy written out in the request" in told.err
 
 
 def test_the_file_of_a_policy_is_the_one_that_was_enrolled(begun: World) -> None:
