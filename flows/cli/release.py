@@ -1,5 +1,6 @@
 """``releasegate release``: run the gate and write the bundle."""
 
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -36,6 +37,7 @@ def release(
     """
     start_fork_server(Workspace(workspace.resolve()).private)
     # These import for a second, while the workers' process does the same.
+    from flows.cli.enrol import item_lines, login_notes  # noqa: PLC0415
     from flows.cli.release_json import exit_code, summary  # noqa: PLC0415
     from flows.gate.outcome_blocks import outcome_blocks  # noqa: PLC0415
     from flows.gate.release import run_release  # noqa: PLC0415
@@ -61,8 +63,10 @@ def release(
             "repeated": made.repeated,
             "decided_at": made.decided_at.isoformat(),
             "positions": str(made.positions) if made.positions else None,
+            "enrolled": [one.model_dump(mode="json") for one in made.enrolled],
             "recipients": [summary(record, made) for record in made.records],
         },
-        outcome_blocks(made, made.decided_at),
+        chain(item_lines("enrolled", made.enrolled), outcome_blocks(made, made.decided_at)),
         code=code,
+        notes=login_notes(made.enrolled),
     )

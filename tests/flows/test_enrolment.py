@@ -286,6 +286,18 @@ def test_the_command(world: World, releasegate: Any) -> None:
     assert "was enrolled already" in releasegate("enrol", "policy", world.request, "--as", STEWARD, *place[:2]).out
 
 
+def test_a_first_enrolment_lists_what_it_enrols_and_who_has_no_login(world: World, releasegate: Any) -> None:
+    world.ask(policy={"review": {"reviewers": ["Mary Okafor"], "officers": ["paul.ortiz"]}})
+    told = releasegate("enrol", "request", world.request, "--workspace", world.workspace.root)
+    released = releasegate("release", world.request, "--enrol", "--workspace", world.folder / "second")
+    assert released.code == 0
+    assert released.out.startswith(told.out)
+    command = "enrol person mary.okafor --name 'Mary Okafor' --role reviewer --login LOGIN --as paul.ortiz"
+    for shown in (told, released):
+        assert "no login is enrolled for mary.okafor, paul.ortiz, who may act" in " ".join(shown.err.split())
+        assert command in " ".join(shown.err.split())
+
+
 def test_a_release_from_another_folder_begins_no_workspace(
     begun: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
