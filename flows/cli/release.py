@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import answer, as_json, notices, progress
+from flows.cli.output import answer, as_json, console, notices, progress
 from flows.pipeline.workers import start_fork_server
-from flows.workspace.folders import Workspace
+from flows.workspace.folders import Workspace, workspace_option
 from flows.workspace.progress import listening
+from tasks.decision.states import State
 
 
 def release(
@@ -56,7 +57,7 @@ def release(
                 return shown_dry_run(request, workspace, root or [])
             made = run_release(request, workspace, root or [], dask=dask, enrol=enrol)
     code = exit_code([made.standings[record.recipient.id].state for record in made.records], made.lapsed)
-    return answer(
+    answer(
         {
             "release_id": made.release_id,
             "bundle": str(made.bundle),
@@ -70,3 +71,10 @@ def release(
         code=code,
         notes=login_notes(made.enrolled),
     )
+    waits = [
+        who for who, one in made.standings.items() if one.words == State.AWAITING_REVIEW and who not in made.lapsed
+    ]
+    if waits and not as_json.get():
+        command = f"releasegate review {made.release_id[:12]} --recipient {waits[0]}{workspace_option(workspace)}"
+        console.print(f"\nNext: reviewers run `{command} --vote VOTE --as NAME --reason REASON`.", soft_wrap=True)
+    return code
