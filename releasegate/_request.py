@@ -64,6 +64,14 @@ def loaded_request(
 ) -> LoadedRequest:
     """A request with the folders that it names files in."""
     folders = [Path(root) for root in roots]
+    if isinstance(request, str) and "\n" in request:
+        raise BadInput(
+            "this is YAML text, not a file",
+            where="request",
+            expected="the path of a file, or a request",
+            got="text of several lines",
+            fix="use releasegate.request(text)",
+        )
     if not isinstance(request, ReleaseRequest):
         return load_request(Path(request), folders, enrolled_policy)
     sha256 = hashlib.sha256(request.model_dump_json().encode()).hexdigest()

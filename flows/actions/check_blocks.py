@@ -52,6 +52,8 @@ def check_blocks(checked: CheckedRequest) -> Iterator[Block]:
             '<span class="failed">✗</span> policy.review: {} needed besides the requester: name them under reviewers'
         )
         yield text(cross, f"{more} {'is' if checked.missing_reviewers == 1 else 'are'}")
+    for who in checked.expired:
+        yield text('<span class="failed">✗</span> {}: the agreement has expired', who)
     for column in checked.columns.unplaced:
         yield text('<span class="failed">✗</span> {}', column.advice)
 

@@ -1,6 +1,6 @@
 """Checking a request and its data before a release: nothing is released, and nothing written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,12 +9,12 @@ import pandas as pd
 from flows.actions.check_notes import account_notes, agreement_notes, check_notes, expired_agreements
 from flows.actions.randomness import generator_of_its_own
 from flows.library.policies import PolicyShelf
-from flows.workspace.actor import utc_now
+from flows.workspace.actor import actor, utc_now
 from flows.workspace.folders import Workspace
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.preconditions import check_risk_setting
-from tasks.core.errors import WorkspaceError
+from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
 from tasks.decision.verdict import utc_day
@@ -24,6 +24,7 @@ from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
+from tasks.request.inputs import read_inputs
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure
 from tasks.request.unused import able_reviewers
@@ -93,6 +94,33 @@ def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame, workspace: Path | 
         return CheckedRequest(
             loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes, expired, without
         )
+
+
+def refusals(loaded: LoadedRequest, workspace: Workspace) -> Iterator[str]:
+    """Why a workspace with enrolments would refuse a release by the present login; nothing where none is enrolled."""
+    from flows.library.enrolment import check_enrolled  # noqa: PLC0415  imports the ledger
+    from flows.people.persons import involved  # noqa: PLC0415  imports the ledger
+    from flows.workspace.ledger import has_ledger, open_ledger  # noqa: PLC0415  imports the ledger
+    from tasks.ledger.enrolment import Directory  # noqa: PLC0415  imports the ledger
+
+    if not has_ledger(workspace):
+        return
+    try:
+        with open_ledger(workspace) as ledger:
+            directory = Directory.of(ledger)
+    except ReleasegateError:  # the release tells it
+        return
+    if directory.is_empty:
+        return
+    inputs = read_inputs(loaded)
+    for refuse in (
+        lambda: check_enrolled(directory, loaded, inputs),
+        lambda: involved(directory, loaded.request, actor()),
+    ):
+        try:
+            refuse()
+        except BadInput as error:
+            yield f"a release would be refused: {error.in_one_line()}"
 
 
 def _without_account(root: Path, reviewers: Sequence[str]) -> tuple[str, ...]:

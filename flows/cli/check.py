@@ -12,7 +12,7 @@ import typer
 from flows.actions.arguments import as_arguments
 from flows.actions.check_blocks import check_blocks
 from flows.actions.check_notes import unreviewed
-from flows.actions.checking import checked_request
+from flows.actions.checking import checked_request, refusals
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, answer, as_json, console
@@ -20,6 +20,7 @@ from flows.workspace.folders import Workspace, workspace_option
 from reports.model.document import Block
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.core.errors import ReleasegateError
+from tasks.core.guard import guarded
 from tasks.microdata.level_sizes import prepared_levels
 from tasks.request.defaults import Unsaid, unsaid
 from tasks.request.public_key import fingerprint, kind_of
@@ -46,6 +47,9 @@ def check(
     """
     checked = checked_request(request, root or [], workspace)
     loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
+    with guarded("check"):
+        refused = tuple(refusals(checked.loaded, Workspace(workspace.resolve())))
+    notes = (*refused, *checked.notes)
     document = {
         "records": prepared.data.total,
         "rows": len(prepared.tuple_of_row),
@@ -71,7 +75,7 @@ def check(
         "unplaced": [one.name for one in checked.columns.unplaced],
         "unreviewed": list(unreviewed(loaded)),
         "known": list(known_attributes(loaded, prepared)),
-        "notes": list(checked.notes),
+        "notes": list(notes),
         "without_account": list(checked.without_account),
     }
     defaults = unsaid(loaded) if explain else []
@@ -83,8 +87,8 @@ def check(
         levels = shown_levels(sizes, few, of_people=bool(loaded.population.path or loaded.dataset.person))
     code = ExitCode.APPROVED if checked.passed else ExitCode.BLOCKED
     blocks = chain(check_blocks(checked), levels, explained_defaults(defaults))
-    answer(document, blocks, code=code, notes=checked.notes)
-    if checked.passed and not as_json.get():
+    answer(document, blocks, code=code, notes=notes)
+    if checked.passed and not refused and not as_json.get():
         then = "with --enrol" if _nothing_enrolled(Workspace(workspace.resolve())) else "without --dry-run"
         command = f"releasegate release {as_arguments(request, root or [])}{workspace_option(workspace)} --dry-run"
         console.print(f"\nNext: run `{command}`, which records nothing; then {then}.", soft_wrap=True)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal
@@ -24,7 +24,9 @@ from flows.library.enrolment import (
     sample_item,
 )
 from flows.library.enrolment import enrol as enrol_items
+from flows.library.policies import PolicyShelf
 from flows.library.texts import LARGEST_TEXT, LibraryText, checked_text
+from flows.people.persons import login_command
 from flows.workspace.folders import Workspace, open_workspace
 from flows.workspace.ledger import open_ledger
 from reports.model.blocks import outcome, table
@@ -156,11 +158,12 @@ def request(file: RequestArgument, workspace: WorkspaceOption = DEFAULT_WORKSPAC
     Refused where something is enrolled already. The requester gets your login, and is the officer where the policy
     names none.
     """
-    loaded, place = load_request(file, root or ()), open_workspace(workspace)
+    loaded, place = load_request(file, root or (), PolicyShelf(workspace, begins=True)), open_workspace(workspace)
     with open_ledger(place, create=True) as ledger:
         items = items_of(place, loaded)
         first_enrolment(place, ledger, items)
-    return _report("enrolled", map(item_of, items))
+    enrolled = tuple(map(item_of, items))
+    return _report("enrolled", enrolled, notes=login_notes(enrolled))
 
 
 @enrol.command()
@@ -296,11 +299,25 @@ def _is_named(item: EnrolledItem, name: str) -> bool:
     return name == (f"{item.id}/{item.version}" if isinstance(item, EnrolledPolicy | EnrolledText) else item.id)
 
 
-def _report(verb: str, found: Iterable[EnrolledItem], beside: Iterable[Block] = ()) -> int:
-    items = tuple(found)
+def _report(verb: str, items: Sequence[EnrolledItem], beside: Iterable[Block] = (), notes: Iterable[str] = ()) -> int:
     document = {verb: [one.model_dump(mode="json") for one in items]}
-    lines = (outcome(verb, f": {title_of(one)}", aside=f" {_details(one)}") for one in items)
-    return answer(document, [*lines, *beside])
+    return answer(document, [*item_lines(verb, items), *beside], notes=notes)
+
+
+def item_lines(verb: str, items: Iterable[EnrolledItem]) -> Iterator[Block]:
+    """A line on each item that was enrolled, or whose enrolment was ended."""
+    return (outcome(verb, f": {title_of(one)}", aside=f" {_details(one)}") for one in items)
+
+
+def login_notes(items: Iterable[EnrolledItem]) -> Iterator[str]:
+    """Note on reviewers and officers whom a first enrolment gives no login."""
+    people = [one for one in items if isinstance(one, EnrolledPerson)]
+    officer = next((one.id for one in people if WorkflowRole.OFFICER in one.roles), "OFFICER")
+    if without := [one for one in people if not one.logins]:
+        yield (
+            f"no login is enrolled for {', '.join(one.id for one in without)}, who may act from any that is nobody "
+            f"else's; an officer adds one: {login_command(without[0], officer)}"
+        )
 
 
 def _details(item: EnrolledItem) -> str:

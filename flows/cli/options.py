@@ -24,7 +24,6 @@ def _nearest(context: typer.Context, param: typer.CallbackParam, value: Path) ->
 
     Raises BadInput if it is a file.
     """
-    source = context.get_parameter_source(str(param.name))
     if value.exists() and not value.is_dir():
         raise BadInput(
             "the workspace is not a folder",
@@ -33,13 +32,19 @@ def _nearest(context: typer.Context, param: typer.CallbackParam, value: Path) ->
             got="a file",
             fix="name the folder of the ledger and the bundles",
         )
-    return nearest_workspace(Path.cwd()) or value if source is not None and source.name == "DEFAULT" else value
+    return value if _is_named(context, param) else nearest_workspace(Path.cwd()) or value
+
+
+def _is_named(context: typer.Context, param: typer.CallbackParam) -> bool:
+    """Whether the command line or the environment names it."""
+    source = context.get_parameter_source(str(param.name))
+    return source is None or source.name != "DEFAULT"
 
 
 def _existing(context: typer.Context, param: typer.CallbackParam, value: Path) -> Path:
     """The same; BadInput where none is named and none is found."""
     found = _nearest(context, param, value)
-    if found == DEFAULT_WORKSPACE:
+    if found == DEFAULT_WORKSPACE and not _is_named(context, param):  # the name may be given as well
         raise no_workspace(found)
     return found
 

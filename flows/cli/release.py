@@ -1,14 +1,16 @@
 """``releasegate release``: run the gate and write the bundle."""
 
+from itertools import chain
 from typing import Annotated
 
 import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import answer, as_json, notices, progress
+from flows.cli.output import answer, as_json, console, notices, progress
 from flows.pipeline.workers import start_fork_server
-from flows.workspace.folders import Workspace
+from flows.workspace.folders import Workspace, workspace_option
 from flows.workspace.progress import listening
+from tasks.decision.states import State
 
 
 def release(
@@ -36,6 +38,7 @@ def release(
     """
     start_fork_server(Workspace(workspace.resolve()).private)
     # These import for a second, while the workers' process does the same.
+    from flows.cli.enrol import item_lines, login_notes  # noqa: PLC0415
     from flows.cli.release_json import exit_code, summary  # noqa: PLC0415
     from flows.gate.outcome_blocks import outcome_blocks  # noqa: PLC0415
     from flows.gate.release import run_release  # noqa: PLC0415
@@ -54,15 +57,24 @@ def release(
                 return shown_dry_run(request, workspace, root or [])
             made = run_release(request, workspace, root or [], dask=dask, enrol=enrol)
     code = exit_code([made.standings[record.recipient.id].state for record in made.records], made.lapsed)
-    return answer(
+    answer(
         {
             "release_id": made.release_id,
             "bundle": str(made.bundle),
             "repeated": made.repeated,
             "decided_at": made.decided_at.isoformat(),
             "positions": str(made.positions) if made.positions else None,
+            "enrolled": [one.model_dump(mode="json") for one in made.enrolled],
             "recipients": [summary(record, made) for record in made.records],
         },
-        outcome_blocks(made, made.decided_at),
+        chain(item_lines("enrolled", made.enrolled), outcome_blocks(made, made.decided_at)),
         code=code,
+        notes=login_notes(made.enrolled),
     )
+    waits = [
+        who for who, one in made.standings.items() if one.words == State.AWAITING_REVIEW and who not in made.lapsed
+    ]
+    if waits and not as_json.get():
+        command = f"releasegate review {made.release_id[:12]} --recipient {waits[0]}{workspace_option(workspace)}"
+        console.print(f"\nNext: reviewers run `{command} --vote VOTE --as NAME --reason REASON`.", soft_wrap=True)
+    return code

@@ -1,6 +1,7 @@
 """``releasegate verify``: a bundle, a signed determination, or the ledger: hashes, chain, records, signatures."""
 
 import re
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -169,8 +170,9 @@ def _refuse_no_bundle(folder: Path) -> None:
             where=str(folder),
             expected="the folder of a release, with decisions and ledger to compare it with",
             got="what one recipient receives",
-            fix=f"compare the SHA-256 of its files with those in {MANIFEST_FILE}, and the data file's with that on the "
-            "certificate; its sender can verify the release by its id",
+            fix=f"compare the SHA-256 of its files (sha256sum {shlex.quote(str(folder))}/*) with those in "
+            f"{MANIFEST_FILE}, and the data file's with that on the certificate; its sender can verify the release by "
+            "its id",
         )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing
+from tasks.ledger.enrolment import EnrolledItem
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Outcome:
     """Reason, by recipient, that an earlier decision no longer holds; files delivered under it stay where they are."""
     positions: Path | None = None
     """Row positions of validation failures, for the steward alone; None where nothing failed."""
+    enrolled: tuple[EnrolledItem, ...] = ()
+    """What the release enrolled first, where nothing was."""
 
     @property
     def decided_at(self) -> datetime:

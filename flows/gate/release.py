@@ -23,7 +23,7 @@ from pathlib import Path
 
 from flows.gate.call import LONGEST_WAIT, GateCall, check_overrides, terms_of
 from flows.gate.outcome import Outcome
-from flows.library.enrolment import check_enrolled, first_enrolment, items_of, sample_item
+from flows.library.enrolment import check_enrolled, first_enrolment, item_of, items_of, sample_item
 from flows.library.policies import PolicyShelf
 from flows.people.persons import involved
 from flows.pipeline.embedded_prefect import prefect_server
@@ -48,7 +48,7 @@ from tasks.decision.standing import check_open
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed, utc_day
 from tasks.delivery.manifest import printable
-from tasks.ledger.enrolment import Directory
+from tasks.ledger.enrolment import Directory, EnrolledItem
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.inputs import read_inputs
@@ -110,14 +110,18 @@ def run_release(
         with _recorded(ledger, clock, loaded), guarded("request"):
             inputs = read_inputs(loaded)
             of_inputs = release_id(loaded, inputs, code_fact())
+            enrolled: tuple[EnrolledItem, ...] = ()
             if enrol and Directory.of(ledger).is_empty:
-                first_enrolment(workspace, ledger, items_of(workspace, loaded), clock)
+                items = items_of(workspace, loaded)
+                first_enrolment(workspace, ledger, items, clock)
+                enrolled = tuple(map(item_of, items))
         while True:
             now = identify(ledger, of_inputs, loaded.request, utc_day(clock()))
             with workspace.locked(now.release_id, wait_seconds=LONGEST_WAIT):
                 # The process that was waited for may have decided again, as is to be done here.
                 if identify(ledger, of_inputs, loaded.request, utc_day(clock())) == now:
-                    return _settled(GateCall(workspace, ledger, loaded, inputs, now, clock), engine, dask)
+                    made = _settled(GateCall(workspace, ledger, loaded, inputs, now, clock), engine, dask)
+                    return replace(made, enrolled=enrolled)
 
 
 def _settled(call: GateCall, engine: Engine, dask: str | None) -> Outcome:

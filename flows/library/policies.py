@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from flows.workspace.folders import Workspace, no_workspace
+from flows.workspace.folders import WRITTEN_OUT, Workspace, no_workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.files import write_whole
@@ -31,6 +31,8 @@ class PolicyShelf:
 
     root: Path
     """Folder of the workspace."""
+    begins: bool = False
+    """Whether the request is for the first enrolment, before which there may be no workspace."""
 
     def __call__(self, policy_id: str, version: str) -> Mapping[str, Any]:
         """The policy's document, also after its enrolment has ended, so that decisions under it can be explained.
@@ -43,17 +45,23 @@ class PolicyShelf:
         from tasks.ledger.enrolment import Directory  # noqa: PLC0415
 
         workspace = Workspace(self.root.resolve())
-        if not has_ledger(workspace):
+        if has_ledger(workspace):
+            with open_ledger(workspace) as ledger:
+                directory = Directory.of(ledger)
+        elif self.begins:
+            directory = Directory()
+        else:
             raise no_workspace(self.root)
-        with open_ledger(workspace) as ledger:
-            enrolled = Directory.of(ledger).policy(policy_id, version, ended=True)
+        enrolled = directory.policy(policy_id, version, ended=True)
         if enrolled is None:
             raise BadInput(
                 "the policy is not enrolled",
                 where="policy",
                 expected="an enrolled policy",
                 got="an id and version that are not enrolled",
-                fix="let an officer enrol it, or name what releasegate enrol list shows",
+                fix=f"nothing is enrolled yet: the first enrolment needs {WRITTEN_OUT}"
+                if directory.is_empty
+                else "let an officer enrol it, or name what releasegate enrol list shows",
             )
         document: dict[str, Any] = json.loads(policy_text(workspace, enrolled))
         return document

@@ -1,5 +1,6 @@
 """Persons who act: enrolled in the role, and at a login of theirs or with their registered key."""
 
+import shlex
 from collections.abc import Sequence
 
 from tasks.core.errors import BadInput
@@ -38,13 +39,24 @@ def check_own_login(
         owner = directory.person_of_login(login)
         enrol = "act under your own login, or let an officer enrol this one for the person: releasegate enrol person"
         page = "" if for_key else ", or on the page of releasegate serve"
+        own = f"{person.id} acts from a login of their own on this machine{page}"
+        if not person.logins:
+            own += f": any that is nobody else's, or one that an officer adds: {login_command(person)}"
         raise BadInput(
             f"this login is not one of {person.id}",
             where=where,
             expected=f"a login of {person.id}: {', '.join(person.logins) or 'none is enrolled'}",
-            got=f"the login of {owner.id}" if owner else f"the login {login_of(login)}",
-            fix=f"{person.id} acts from a login of their own on this machine{page}" if owner else enrol,
+            got=f"the login {login_of(login)}" + (f", which is {owner.id}'s" if owner else ""),
+            fix=own if owner else enrol,
         )
+
+
+def login_command(person: EnrolledPerson, officer: str = "OFFICER") -> str:
+    """The command by which an officer enrols the first login of a person."""
+    title = ["--title", person.title] if person.title else []
+    roles = [word for role in person.roles for word in ("--role", role)]
+    words = [person.id, "--name", person.name, *title, *roles, "--login", "LOGIN", "--as", officer]
+    return f"releasegate enrol person {shlex.join(words)}"
 
 
 def involved(directory: Directory, request: ReleaseRequest, login: str) -> InvolvedPeople:

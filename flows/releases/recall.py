@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flows.library.policies import PolicyShelf
 from flows.releases.identity import release_id
-from flows.workspace.folders import Workspace
+from flows.workspace.folders import Workspace, no_workspace
 from flows.workspace.kept_request import kept_request
 from flows.workspace.ledger import last_body
 from tasks.core.errors import BadInput, RequestError, WorkspaceError
@@ -45,7 +45,9 @@ def find_bundle(reference: str, workspace: Workspace) -> Path:
     if (path / DECISIONS).is_dir():
         return path.resolve()
     found: list[str] = []
-    if _PREFIX.fullmatch(reference) and workspace.releases.is_dir():
+    if _PREFIX.fullmatch(reference):
+        if not workspace.releases.is_dir():
+            raise no_workspace(workspace.root)
         found = sorted(one.name for one in workspace.releases.iterdir() if one.name.startswith(reference))
     if len(found) == 1:
         return workspace.bundle(found[0])

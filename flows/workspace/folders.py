@@ -201,6 +201,10 @@ def workspace_option(root: Path) -> str:
     return f" --workspace {shlex.quote(str(place.relative_to(here) if place.is_relative_to(here) else place))}"
 
 
+WRITTEN_OUT = "the policy written out in the request (policy: {id: …, version: …, …})"
+"""Form of a policy in a workspace's first enrolment, which has none to name."""
+
+
 def no_workspace(root: Path) -> WorkspaceError:
     """The error where a command needs a workspace and there is none."""
     return WorkspaceError(
@@ -208,7 +212,8 @@ def no_workspace(root: Path) -> WorkspaceError:
         where=str(root.absolute()),
         expected="a workspace that --workspace or RELEASEGATE_WORKSPACE names, or one in this folder or above it",
         got="none",
-        fix="name it; a new one is begun by its first enrolment: releasegate enrol request REQUEST, or release --enrol",
+        fix="name it; a new one is begun by its first enrolment: releasegate enrol request REQUEST, or release "
+        f"--enrol, with {WRITTEN_OUT}",
     )
 
 

@@ -22,7 +22,9 @@ def checked_period(first: date, last: date, today: date) -> Period:
             where="--from, --to",
             expected="a first day that is not after the last one",
             got=f"{first} to {last}",
-            fix="swap the two days",
+            fix=f"give days up to today, {today} in UTC, the earlier one first"
+            if first > today
+            else "swap the two days",
         )
     if last > today:
         raise BadInput(

@@ -115,7 +115,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
             "there is no bundle to verify",
             where=str(folder),
             expected="the folder of a release that can be read",
-            got="no such folder, or no permission",
+            got="a file" if folder.is_file() else "no such folder, or no permission",
             fix="Name a folder below releases/ of the workspace.",
         ) from None
     found.problems[:0] = differences(folder, found.sealed())

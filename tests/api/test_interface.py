@@ -137,6 +137,12 @@ def test_a_request_that_is_not_valid_is_refused(given: str | None, terms: dict, 
         releasegate.request(given, **terms) if given else releasegate.request(**terms)
 
 
+def test_yaml_in_place_of_a_path_is_told_as_such_and_not_repeated() -> None:
+    with pytest.raises(releasegate.ReleasegateError, match=r"use releasegate\.request\(text\)") as refused:
+        releasegate.check(pd.DataFrame(), "title: Tiny\ndataset: {}\n")
+    assert "Tiny" not in str(refused.value)
+
+
 def test_a_check_of_a_frame_finds_what_a_check_of_its_file_does(tmp_path: Path) -> None:
     from flows.actions.checking import checked_request
 

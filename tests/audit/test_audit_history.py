@@ -43,6 +43,15 @@ def test_days_that_are_no_period(first: date, last: date, what: str) -> None:
     assert refused.value.what == what
 
 
+@pytest.mark.parametrize(
+    ("first", "told"), [(date(2026, 4, 10), "swap"), (date(2026, 5, 1), "up to today, 2026-04-10")]
+)
+def test_days_to_swap_are_both_past(first: date, told: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        checked_period(first, date(2026, 4, 1), TODAY)
+    assert told in refused.value.fix
+
+
 def test_a_period_may_be_one_day_and_end_today() -> None:
     assert checked_period(TODAY, TODAY, TODAY) == Period(TODAY, TODAY)
 

@@ -122,6 +122,19 @@ def test_check_names_recipients_whose_agreement_has_expired(world: World, releas
         told = releasegate("check", world.request, "--json")
         assert told.code == (3 if expired else 0)
         assert any("the agreement has expired: lab;" in one for one in told.document["notes"]) is expired
+        assert ("✗ lab: the agreement has expired" in releasegate("check", world.request).out) is expired
+
+
+def test_check_says_what_is_not_enrolled(world: World, releasegate: Any) -> None:
+    world.enrol()
+    place = ("--workspace", world.workspace.root)
+    assert "would be refused" not in releasegate("check", world.request, *place).err
+    world.ask(requested_by="lise.sand", policy={"version": "2"})
+    told = releasegate("check", world.request, *place)
+    shown = " ".join(told.err.split())
+    assert (told.code, "Next: " in told.out) == (0, False)
+    assert "note: a release would be refused: the policy is not enrolled" in shown
+    assert "note: a release would be refused: this person is not enrolled as requester" in shown
 
 
 def test_text_that_holds_numbers_is_named_where_it_is_attacked(world: World, releasegate: Any) -> None:
@@ -215,6 +228,9 @@ def test_a_delivery_and_a_certificate_are_told_as_such(tmp_path: Path, releasega
         (folder / name).write_text("{}")
     told = releasegate("verify", folder)
     assert (told.code, "this is a delivery, not a bundle" in told.err) == (2, True)
+    assert f"(sha256sum {folder}/*)" in told.err
+    told = releasegate("verify", folder / "manifest.json", "--alone")
+    assert (told.code, "got: a file" in told.err) == (2, True)
     (folder / "certificate.pdf").write_bytes(b"%PDF-")
     told = releasegate("verify", folder / "certificate.pdf")
     assert (told.code, "this is a certificate" in told.err) == (2, True)
@@ -246,6 +262,12 @@ def test_a_folder_with_nothing_of_a_bundle_is_bad_input_and_one_with_something_a
     assert releasegate("verify", tmp_path, "--alone").code == 3
     (tmp_path / ("a" * 64)).mkdir()
     assert releasegate("verify", tmp_path / ("a" * 64), "--alone").code == 3
+
+
+def test_an_id_outside_a_workspace_is_told_that_there_is_none(tmp_path: Path, releasegate: Any) -> None:
+    for command in ("verify", "review"):
+        told = releasegate(command, "94b63d6c", "--workspace", tmp_path / "none")
+        assert (told.code, "there is no workspace" in told.err) == (2, True)
 
 
 def test_too_few_digits_of_a_release_are_told(tmp_path: Path, releasegate: Any) -> None:

@@ -286,6 +286,18 @@ def test_the_command(world: World, releasegate: Any) -> None:
     assert "was enrolled already" in releasegate("enrol", "policy", world.request, "--as", STEWARD, *place[:2]).out
 
 
+def test_a_first_enrolment_lists_what_it_enrols_and_who_has_no_login(world: World, releasegate: Any) -> None:
+    world.ask(policy={"review": {"reviewers": ["Mary Okafor"], "officers": ["paul.ortiz"]}})
+    told = releasegate("enrol", "request", world.request, "--workspace", world.workspace.root)
+    released = releasegate("release", world.request, "--enrol", "--workspace", world.folder / "second")
+    assert released.code == 0
+    assert released.out.startswith(told.out)
+    command = "enrol person mary.okafor --name 'Mary Okafor' --role reviewer --login LOGIN --as paul.ortiz"
+    for shown in (told, released):
+        assert "no login is enrolled for mary.okafor, paul.ortiz, who may act" in " ".join(shown.err.split())
+        assert command in " ".join(shown.err.split())
+
+
 def test_a_release_from_another_folder_begins_no_workspace(
     begun: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,6 +318,19 @@ def test_a_release_from_another_folder_begins_no_workspace(
         told = releasegate(*words)
         assert (told.code, "there is no workspace" in told.err) == (2, True), told
     assert not list(elsewhere.iterdir())
+
+
+@pytest.mark.parametrize("named", ["option", "variable"])
+def test_a_service_takes_a_workspace_by_its_name_in_the_current_folder(
+    named: str, begun: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.move(begun.workspace.root, begun.folder / "workspace")
+    monkeypatch.chdir(begun.folder)
+    monkeypatch.delenv("RELEASEGATE_WORKSPACE", raising=False)
+    if named == "variable":
+        monkeypatch.setenv("RELEASEGATE_WORKSPACE", "workspace")
+    told = releasegate("serve", "--inbox", "none", *(["--workspace", "workspace"] if named == "option" else []))
+    assert (told.code, "there is no such folder" in told.err) == (2, True), told
 
 
 def by_name(world: World, **changes: Any) -> None:
@@ -347,6 +372,17 @@ def test_a_policy_that_is_named_needs_its_workspace(begun: World, releasegate: A
     assert (told.code, "there is no workspace" in told.err, "--workspace" in told.err) == (2, True, True)
     with pytest.raises(BadInput, match="no workspace is given"):
         load_request(begun.request)
+
+
+def test_the_first_enrolment_needs_the_policy_itself(world: World, releasegate: Any) -> None:
+    """There is no circle: one message led to the other."""
+    by_name(world)
+    place = ("--workspace", world.folder / "new")
+    for words in (("enrol", "request", world.request), ("release", world.request, "--enrol")):
+        told = releasegate(*words, *place)
+        assert (told.code, "the first enrolment needs the policy written out in the request" in told.err) == (2, True)
+    told = releasegate("enrol", "list", "--workspace", world.folder / "none")
+    assert "with the policy written out in the request" in told.err
 
 
 def test_the_file_of_a_policy_is_the_one_that_was_enrolled(begun: World) -> None:

@@ -225,8 +225,18 @@ def test_a_request_comes_from_a_login_of_its_requester(begun: World, requested_b
     assert error.where == "requested_by"
     assert "releasegate" in error.fix
     if login == "okafor" and requested_by == DANA:
-        assert error.got == f"the login of {MARY}"
+        assert error.got == f"the login okafor, which is {MARY}'s"
         assert error.fix.startswith(f"{DANA} acts from a login of their own")
+
+
+def test_a_person_without_a_login_is_told_how_to_get_one(asked: Callable[..., ReleaseAction]) -> None:
+    """Whoever tries the gate alone acts for everybody from one login."""
+    with acting_as("okafor"), pytest.raises(BadInput) as refused:
+        cast_vote(asked(JAN), "approve")
+    told = refused.value
+    assert (told.expected, told.got) == (f"a login of {JAN}: none is enrolled", f"the login okafor, which is {MARY}'s")
+    command = f"releasegate enrol person {JAN} --name 'Jan Brandt' --role reviewer --login LOGIN --as OFFICER"
+    assert told.fix.endswith(f"any that is nobody else's, or one that an officer adds: {command}")
 
 
 @pytest.mark.parametrize("name", ["Dana Whitfield, data steward", "Dana Whitfield", "D\u0430na"])

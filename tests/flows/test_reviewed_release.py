@@ -732,6 +732,8 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     asked = releasegate("release", waiting.world.request, *place)
     assert asked.code == 4
     assert "1 of 2 votes cast" in asked.out
+    command = f"releasegate review {waiting.release_id[:12]} --recipient university --workspace "
+    assert f"\nNext: reviewers run `{command}" in asked.out
     assert releasegate(*voting, REQUESTER).code == 2
     assert releasegate(*line, "--vote", "approve").code == 2
     assert releasegate(*line, "--as", FIRST).code == 2
