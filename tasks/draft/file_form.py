@@ -180,6 +180,14 @@ def _encoding(path: Path, form: FileForm) -> str:
     for name in [marked] if marked else candidates:
         if _decodes(path, form, name):
             return name
+    if candidates[0] == "utf-8" and (line := _line_of_nul(path, form)):
+        raise DataError(
+            "the file is damaged, or is no text",
+            where=f"{path.name}, line {line:,}",
+            expected="text, in which no byte is zero",
+            got="a NUL byte",
+            fix="export the file again",
+        )
     raise DataError(
         "the encoding of the file is not clear",
         where=path.name,
@@ -187,6 +195,18 @@ def _encoding(path: Path, form: FileForm) -> str:
         got="bytes that are not text in any of these",
         fix="state it, as with --form encoding=cp850 or --form encoding=mac-roman, or export the file as UTF-8",
     )
+
+
+def _line_of_nul(path: Path, form: FileForm) -> int:
+    """Line of the first byte that is zero; 0 for none."""
+    line = 1
+    with _bytes(path, form) as stream:
+        while content := stream.read(_BLOCK_BYTES):
+            before, nul, _ = content.partition(b"\0")
+            line += before.count(b"\n")
+            if nul:
+                return line
+    return 0
 
 
 def _decodes(path: Path, form: FileForm, name: str) -> bool:

@@ -670,7 +670,7 @@ def test_a_header_that_is_data_is_refused_and_not_repeated(names: list[str]) -> 
     data = pd.DataFrame([["1", "a"], ["2", "b"]], columns=names, dtype="string[pyarrow]")
     with pytest.raises(DataError) as caught:
         draft_request(data, "data.csv")
-    assert "columns " in caught.value.where
+    assert "column" in caught.value.where
     assert "2" in caught.value.where
     assert "zq7" not in str(caught.value)
     assert "1980" not in str(caught.value)
@@ -682,7 +682,7 @@ def test_a_header_with_a_name_as_the_cells_below_have_is_refused() -> None:
     draft_request(frame({"Smith, Anna": ["low", "high"] * 3, "n": list("123456")}), "data.csv")
     with pytest.raises(DataError) as caught:
         draft_request(frame({"Smith, Anna": people, "n": list("123456")}), "data.csv")
-    assert caught.value.where == "data.csv, columns 1"
+    assert caught.value.where == "data.csv, column 1"
     assert "header: false" in caught.value.fix
     assert "Anna" not in str(caught.value)
 
@@ -705,11 +705,26 @@ def test_numbers_with_another_text_are_told_without_it(others: list[str], told: 
     assert (found.nearly_numbers in reasons) == bool(told)
 
 
-def test_a_line_break_in_a_header_is_told_and_nothing_else() -> None:
+def test_a_line_break_in_a_header_is_told() -> None:
     data = pd.DataFrame([["1", "a", "x"]], columns=["id", "a\nb", " sex"], dtype="string[pyarrow]")
     with pytest.raises(DataError) as caught:
         draft_request(data, "data.csv")
-    assert (caught.value.where, caught.value.got) == ("data.csv, columns 2", "a line break within a name")
+    assert (caught.value.where, caught.value.got) == (
+        "data.csv, columns 2, 3",
+        "a line break in 1 name; spaces around 1 name",
+    )
+
+
+def test_spaces_around_names_and_a_blank_name_are_told_as_what_they_are() -> None:
+    for names, where, got, fix in (
+        ([" id", "sex ", "age"], "data.csv, columns 1, 2", "spaces around 2 names", "remove the spaces around"),
+        (["id", "", "age"], "data.csv, column 2", "no text in 1 name", "add or correct the header line"),
+    ):
+        with pytest.raises(DataError) as caught:
+            draft_request(pd.DataFrame([["1", "a", "x"]], columns=names, dtype="string[pyarrow]"), "../data.csv")
+        assert (caught.value.where, caught.value.got) == (where, got)
+        assert caught.value.fix.startswith(fix)
+        assert ("header=false" in caught.value.fix) is ("" in names)
 
 
 def test_no_records_are_refused() -> None:

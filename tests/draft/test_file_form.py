@@ -131,6 +131,11 @@ def test_uneven_rows_are_told_by_the_reader(tmp_path: Path) -> None:
     assert (error.what, error.where) == ("records have more or fewer cells than the header", "data.csv, row 2")
 
 
+def test_a_nul_byte_is_told_with_its_line(tmp_path: Path) -> None:
+    error = asked(tmp_path, "a;b\n1;2\n3;\0\n")
+    assert (error.where, error.got) == ("data.csv, line 3", "a NUL byte")
+
+
 def test_a_title_above_the_header_is_told_as_one(tmp_path: Path) -> None:
     error = asked(tmp_path, "Aufnahmen 2025\n" + "a;b;c\n" + "1;2;3\n" * 20)
     assert (error.where, error.got) == ("data.csv, line 1", "the first line has 1 cell, the others 3")
