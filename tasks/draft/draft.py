@@ -384,7 +384,7 @@ def check_absent(draft: Draft, folder: Path, *names: str) -> None:
             where=str(folder),
             expected="none of its files there yet",
             got=", ".join(present),
-            fix="move them away, or draft into another folder",
+            fix="move them away, or draft into another folder, with --output FOLDER",
         )
 
 

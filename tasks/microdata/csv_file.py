@@ -282,6 +282,11 @@ def _unreadable_archive(path: Path, got: str) -> DataError:
     )
 
 
+def is_archive(path: Path) -> bool:
+    """Whether a file that is no workbook is compressed."""
+    return first_bytes(path).startswith((_GZIP, _ZIP))
+
+
 def first_bytes(path: Path) -> bytes:
     """The first bytes of a file, which show its format."""
     with path.open("rb") as stream:

@@ -199,7 +199,7 @@ def test_enter_leaves_blanks_and_takes_the_defaults_shown(tmp_path: Path) -> Non
     left = (tmp_path / "request.yaml").read_text("utf-8").splitlines()
     assert [one for one in asked if one not in left] == ["  diagnosis: {role: unreviewed} # “diagnosis”; 4 values"]
     assert [one for one in left if one not in asked] == ["  diagnosis: {role: sensitive} # “diagnosis”; 4 values"]
-    assert "fill in request.yaml, run `releasegate check" in session.shown
+    assert "fill in asked/request.yaml, run `releasegate check" in session.shown
 
 
 @pytest.mark.parametrize(

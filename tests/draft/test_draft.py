@@ -773,6 +773,7 @@ def test_a_draft_never_replaces_a_file(tmp_path: Path, clinic: pd.DataFrame, pre
     with pytest.raises(WorkspaceError, match="never replaces") as caught:
         write_draft(draft_request(clinic, "data.csv"), tmp_path)
     assert caught.value.got == present
+    assert "--output" in caught.value.fix
     assert [path.name for path in tmp_path.iterdir()] == [present]
 
 
@@ -958,6 +959,14 @@ def test_init_takes_ages_with_noughts_for_ages(tmp_path: Path) -> None:
         in text
     )
     assert "{intervals: {minimum: 0, maximum: 99, widths: [5, 10, 20]}}" in text
+
+
+def test_init_says_how_it_reads_and_names_the_request_by_its_path(tmp_path: Path) -> None:
+    wide()[["patient_id", "age", "sex"]].to_csv(tmp_path / "data.csv", index=False, sep=";")
+    told = releasegate_here("init", tmp_path / "data.csv", "--output", tmp_path / "d1")
+    shown = " ".join(told.stdout.split())
+    assert shown.startswith("Read as: semicolons ")
+    assert f"fill in {tmp_path / 'd1' / 'request.yaml'}, run" in shown
 
 
 def test_rare_values_are_pooled() -> None:
