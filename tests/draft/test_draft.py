@@ -291,7 +291,7 @@ AMOUNTS = [f"{number % 60}.75" for number in range(100)]
         ("x1", KEY, Role.DIRECT, None),
         ("x2", MANY, Role.DIRECT, None),
         ("x3", SOME, Role.UNREVIEWED, None),
-        ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.DIRECT, None),
+        ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.WITHHELD, None),
         ("x5", ["same"] * 100, Role.UNREVIEWED, None),
         ("age", [None] * 100, Role.DIRECT, Theme.AGE),
         ("sample.yr", ["1995", "2003"] * 50, Role.QUASI, Theme.DATE),
@@ -379,7 +379,7 @@ def test_what_the_population_lacks_is_not_a_quasi_identifier() -> None:
     assert suggest(profiled("sex", FEW), False).role is Role.SENSITIVE
     for name in ("age", "zip", "city", "birth_date"):
         suggestion = suggest(profiled(name, FEW), False)
-        assert suggestion.role is Role.DIRECT, name
+        assert suggestion.role is Role.WITHHELD, name
         assert "population table lacks it" in suggestion.reasons[1]
 
 
@@ -432,7 +432,7 @@ def test_the_draft_suggests_what_a_careful_person_would(clinic: pd.DataFrame) ->
         "raceGroup": Role.QUASI,
         "admitted": Role.QUASI,
         "contact": Role.DIRECT,
-        "remarks": Role.DIRECT,
+        "remarks": Role.WITHHELD,
         "lab_result": Role.UNREVIEWED,
         "weightfactor": Role.DIRECT,
         "smoker": Role.UNREVIEWED,
@@ -814,6 +814,9 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
     signs = draft_request(clinic.assign(smoker=["0", "1"] * (len(clinic) // 2)), "clinic.csv").text
     assert "smoker" in signs
+    scored = draft_request(clinic.assign(score=[str(1 + row % 5) for row in range(len(clinic))]), "clinic.csv").text
+    assert "score: {role: sensitive, type: integer}" in scored
+    assert not re.search(r"Mask numbers, unless[^.]*score", scored)
     assert not re.search(r"Mask numbers, unless[^.]*smoker", signs)
     words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
     assert "Mask numbers" not in words.text
