@@ -25,7 +25,7 @@ from reports.model.document import Block
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
 from tasks.draft.draft import Source, check_absent, write_draft
-from tasks.draft.file_form import take_in_all
+from tasks.draft.file_form import differences, take_in_all
 from tasks.draft.folder import ProfiledFolder
 from tasks.draft.roles import Suggestion
 from tasks.ledger.enrolment import Directory, EnrolledPolicy, EnrolledSample
@@ -77,6 +77,9 @@ def init(
 
     with _stoppable():
         taken = _taken({relative(one, folder): one for one in files}, form_terms(form or []), asking)
+        read_as = _read_as(files, taken.values())
+        if asking is not None and read_as:
+            asking.say(read_as)
         profiled = ProfiledFolder.of(Source(path, *one) for path, one in taken.items())
         if asking is None:
             draft, copy = profiled.draft(people), None
@@ -104,8 +107,9 @@ def init(
     ]
     named = " ".join([str(written[0]), *_roots(named_files, folder)])
     of_people = people is not None or draft.person is not None
-    first = f"fill in {written[0].name}, run `releasegate check {named}`, then " if draft.blanks else ""
+    first = f"fill in {written[0]}, run `releasegate check {named}`, then " if draft.blanks else ""
     shown: list[Block] = [
+        *([read_as] if read_as else []),
         *table("", ("column", "role", "why"), rows),
         *(f"{one.place.table}: {'; '.join(one.place.reasons)}" for one in tables if one.place.reasons),
         *(f"left out: {one}" for one in draft.further.left_out),
@@ -158,6 +162,12 @@ def _taken(
         if not stated:
             raise KeyboardInterrupt
         terms = {**terms, **form_terms([stated])}
+
+
+def _read_as(files: Iterable[Path], taken: Iterable[tuple[pd.DataFrame, FileForm]]) -> str:
+    """How the files are read, where that is not as plain CSV; empty elsewhere."""
+    found = (words for path, (_, form) in zip(files, taken, strict=True) for words in differences(path, form))
+    return f"Read as: {said}" if (said := ", ".join(dict.fromkeys(found))) else ""
 
 
 @contextmanager

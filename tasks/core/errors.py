@@ -202,3 +202,13 @@ def row_positions(positions: Iterable[int]) -> str:
     rest = len(rows) - _SHOWN_POSITIONS
     noun = "row" if len(rows) == 1 else "rows"
     return f"{noun} {', '.join(rows[:_SHOWN_POSITIONS])}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def column_positions(places: Iterable[int]) -> str:
+    """Name columns by place, counted from 1, where their names must not be shown.
+
+    >>> column_positions([4]), column_positions([1, 3])
+    ('column 4', 'columns 1, 3')
+    """
+    shown = [str(place) for place in places]
+    return f"{'column' if len(shown) == 1 else 'columns'} {', '.join(shown)}"

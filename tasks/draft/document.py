@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 
 from tasks.core.shipped import shipped
-from tasks.draft.hierarchies import DraftedHierarchy
+from tasks.draft.hierarchies import FEWEST_FOR_INTERVALS, DraftedHierarchy
 from tasks.draft.lines import folded
 from tasks.draft.questions import PUBLISHED, Answer, Answers, Question, words_of
 from tasks.draft.roles import COUNTED, IN_LABEL, IN_NAME, LACKING, UNCLEAR, ColumnProfile, Suggestion, percent
@@ -186,7 +186,7 @@ def compose(
         "gaps": any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
         "sets": [one for one in largest if one is not None],
         "in_part": measured > MAXIMUM_RECORDS,
-        "numbers": [one.profile.name for one in knowable if not _is_known_to_some(one)],
+        "numbers": [one.profile.name for one in knowable if not (_is_known_to_some(one) or _is_scale(one.profile))],
         "masked": [
             (one.profile.name, masked_together(one.profile.records - one.profile.missing))
             for one in knowable
@@ -298,6 +298,11 @@ def _is_asked(one: Suggestion) -> bool:
 def _is_code(column: ColumnProfile) -> bool:
     """Whether its numbers are signs: those with labels, and those of which there are two."""
     return bool(column.value_labels) or column.distinct == 2
+
+
+def _is_scale(column: ColumnProfile) -> bool:
+    """Whether its numbers are few whole ones, such as scores from 1 to 5."""
+    return column.type is ValueType.INTEGER and column.distinct < FEWEST_FOR_INTERVALS
 
 
 def can_be_masked(suggestion: Suggestion) -> bool:

@@ -1,6 +1,7 @@
 """From a table to a drafted request: profile, suggest, build hierarchies, compose."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tasks.core.errors import DataError, PopulationError, WorkspaceError
+from tasks.core.errors import DataError, PopulationError, WorkspaceError, column_positions
 from tasks.core.plain_name import plain_name
+from tasks.core.plural import plural
 from tasks.draft.document import NO_FURTHER, NOTHING_GIVEN, DraftedTables, Given, compose
 from tasks.draft.file_form import MISSING_MARKS
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
@@ -34,8 +36,9 @@ from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
 from tasks.validation.values import EncodedColumn, encode, matches
 
 LONGEST_NAME = 120
-_MOST_LABELS = 100
 """Characters of a column's name, past which it is taken for a cell of data."""
+_MOST_LABELS = 100
+_LINE_BREAK, _SPACES = "a line break in", "spaces around"
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ def profiled(source: Source) -> ProfiledFile:
     check_header([str(name) for name in frame.columns], len(frame), source.path)
     marks = missing_marks(frame)
     columns = {str(name): encoded(frame[name], marks) for name in frame}
-    check_names(list(columns), columns.__getitem__, source.path)
+    check_names(list(columns), columns.__getitem__, Path(source.path).name)
     return ProfiledFile(source.path, source.form, marks, columns, profiles_of(frame, columns))
 
 
@@ -275,27 +278,23 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
     """Refuse a header that is a record, since a draft repeats it."""
     if not names or records == 0:
         raise no_records(Path(path))
-    header = pd.Series(names, dtype="string[pyarrow]")
+    header = pd.Series([name.strip() for name in names], dtype="string[pyarrow]")
     patterns = (NUMBER, DATE_AND_TIME, *TEXT_PATTERNS.values())
     like_data = np.logical_or.reduce([matches(header, pattern) for pattern in patterns])
-    bad = [
-        str(position)
-        for position, name in enumerate(names, start=1)
-        if like_data[position - 1]
-        or not (0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip())
-    ]
-    repeated = [str(place) for place, name in enumerate(names, start=1) if names.count(name) > 1]
-    broken = [str(place) for place, name in enumerate(names, start=1) if {"\n", "\r"} & {*name}]
+    faults = [_fault_of(name, like_data=bool(like)) for name, like in zip(names, like_data, strict=True)]
+    bad = [place for place, fault in enumerate(faults, start=1) if fault]
+    repeated = [place for place, name in enumerate(names, start=1) if names.count(name) > 1]
     if bad:
+        counts = Counter(filter(None, faults))
         raise DataError(
             "the first line does not look like column names",
-            where=f"{path}, columns {', '.join(broken or bad)}",
+            where=f"{Path(path).name}, {column_positions(bad)}",
             expected="names in one line, without spaces around them",
-            got="a line break within a name"
-            if broken
-            else "empty or very long names, numbers, dates or something that identifies a person",
+            got="; ".join(f"{fault} {plural(number, 'name')}" for fault, number in counts.items()),
             fix="write each name in one line"
-            if broken
+            if _LINE_BREAK in counts
+            else "remove the spaces around the names"
+            if counts.keys() == {_SPACES}
             else "delete the lines above the column names, if the first line is a title; else add or correct the names"
             if names[0] and not any(names[1:])
             else "add or correct the header line; if the first line is a record, draft with --form header=false",
@@ -303,11 +302,24 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
     if repeated:
         raise DataError(
             "columns have the same name",
-            where=f"{path}, columns {', '.join(repeated)}",
+            where=f"{Path(path).name}, {column_positions(repeated)}",
             expected="a name of its own for each column",
             got=f"{len(repeated)} columns with the name of another",
             fix="rename or remove the repeated columns",
         )
+
+
+def _fault_of(name: str, *, like_data: bool) -> str:
+    """What a name in a header has, in words before a number of names; empty where nothing is wrong with it."""
+    if {"\n", "\r"} & {*name}:
+        return _LINE_BREAK
+    if not name.strip():
+        return "no text in"
+    if like_data:
+        return "numbers, dates or something that identifies a person in"
+    if not _can_be_printed(name.strip()):
+        return "very long text, or characters that cannot be printed, in"
+    return _SPACES if name != name.strip() else ""
 
 
 def shared_columns(names: Sequence[str], population: pd.DataFrame | None) -> frozenset[str]:
@@ -372,7 +384,7 @@ def check_absent(draft: Draft, folder: Path, *names: str) -> None:
             where=str(folder),
             expected="none of its files there yet",
             got=", ".join(present),
-            fix="move them away, or draft into another folder",
+            fix="move them away, or draft into another folder, with --output FOLDER",
         )
 
 

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from tasks.core.errors import DataError, ParameterError
-from tasks.microdata.csv_file import opened
-from tasks.microdata.foreign_file import format_of
+from tasks.microdata.csv_file import is_archive, opened
+from tasks.microdata.foreign_file import NAMES, format_of
 from tasks.microdata.read import is_parquet, read_text
 from tasks.microdata.written_forms import in_plain_forms, looks_like, number_pattern
 from tasks.request.file_form import FileForm
@@ -36,6 +36,7 @@ _BLOCK_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 500
 _DELIMITERS = "\t;|,"
+_NAMED = {"\t": "tabs", ";": "semicolons", "|": "bars"}
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _OTHER_CODE_PAGE = re.compile(rb"[A-Za-z][\x80\x82\x84-\x89\x8b\x91\x93-\x99\x9b][A-Za-z]|[a-z][\x8a\x8c\x8e\x9f][a-z]")
 """Marks and capitals of cp1252 within words, where letters of another encoding stand."""
@@ -99,6 +100,23 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
     taken = plain.where(~is_mark, frame)
     taken.attrs = frame.attrs
     return taken, form
+
+
+def differences(path: Path, form: FileForm) -> list[str]:
+    """How a file is read, in words, where that is not as plain CSV: commas, UTF-8, a header and decimal points."""
+    said = {
+        NAMES[form.format].partition(" (")[0] if form.format else "": form.format is not None,
+        "compressed": form.format is None and is_archive(path),
+        f"file {form.member}": form.member is not None,
+        f"sheet {form.sheet}": form.sheet is not None,
+        _NAMED.get(form.delimiter, f"“{form.delimiter}” between cells"): form.delimiter != ",",
+        form.encoding: form.encoding != "utf-8",
+        "decimal comma": form.decimal == ",",
+        f"“{form.thousands}” between thousands": form.thousands != "",
+        f"dates {', '.join(sorted(set(form.dates.values())))}": bool(form.dates),
+        "no header line": not form.header,
+    }
+    return [words for words, applies in said.items() if applies]
 
 
 def take_in_all(files: Mapping[str, Path], stated: Mapping[str, object]) -> dict[str, tuple[pd.DataFrame, FileForm]]:
@@ -180,6 +198,14 @@ def _encoding(path: Path, form: FileForm) -> str:
     for name in [marked] if marked else candidates:
         if _decodes(path, form, name):
             return name
+    if candidates[0] == "utf-8" and (line := _line_of_nul(path, form)):
+        raise DataError(
+            "the file is damaged, or is no text",
+            where=f"{path.name}, line {line:,}",
+            expected="text, in which no byte is zero",
+            got="a NUL byte",
+            fix="export the file again",
+        )
     raise DataError(
         "the encoding of the file is not clear",
         where=path.name,
@@ -187,6 +213,18 @@ def _encoding(path: Path, form: FileForm) -> str:
         got="bytes that are not text in any of these",
         fix="state it, as with --form encoding=cp850 or --form encoding=mac-roman, or export the file as UTF-8",
     )
+
+
+def _line_of_nul(path: Path, form: FileForm) -> int:
+    """Line of the first byte that is zero; 0 for none."""
+    line = 1
+    with _bytes(path, form) as stream:
+        while content := stream.read(_BLOCK_BYTES):
+            before, nul, _ = content.partition(b"\0")
+            line += before.count(b"\n")
+            if nul:
+                return line
+    return 0
 
 
 def _decodes(path: Path, form: FileForm, name: str) -> bool:

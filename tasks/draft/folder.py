@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import pandas as pd
 
@@ -96,7 +97,7 @@ class ProfiledFolder:
             table: {str(name): encoded(one.frame[name], marks) for name in one.frame} for table, one in full.items()
         }
         for table, held in columns.items():
-            check_names(list(held), held.__getitem__, full[table].path)
+            check_names(list(held), held.__getitem__, Path(full[table].path).name)
         profiles = {table: profiles_of(full[table].frame, held) for table, held in columns.items()}
         structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])
         languages = None if model is None else omop.languages(columns)

@@ -31,7 +31,7 @@ from tasks.request.model import (
 )
 
 _WIDEST_DOMAIN = 1_000_000
-_FEWEST_FOR_INTERVALS = 10
+FEWEST_FOR_INTERVALS = 10
 """Different whole numbers below which they are taken for codes, of which neighbours need not be alike."""
 _RARE, _POOL = 0.01, "other"
 _MOST_FITTED = 40
@@ -78,7 +78,7 @@ def draft_hierarchy(
         return DraftedHierarchy(source, ValueType.TEXT, SafeHarborRule.ZIP if us else SafeHarborRule.NONE)
     if column.type is ValueType.DATE and (periods := _of_dates(domain)) is not None:
         return DraftedHierarchy(periods, ValueType.DATE)
-    codes = len(domain) < _FEWEST_FOR_INTERVALS and suggestion.theme not in (Theme.AGE, Theme.DATE)
+    codes = len(domain) < FEWEST_FOR_INTERVALS and suggestion.theme not in (Theme.AGE, Theme.DATE)
     whole = column.type is ValueType.INTEGER and not codes
     source = HierarchySource(file=file_name)
     if whole and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
@@ -88,7 +88,7 @@ def draft_hierarchy(
     if suggestion.theme is Theme.PRIVATE and all(map(is_icd10, domain)):
         table = hierarchy_from_rows(column.name, [icd10_levels(value) for value in sorted(domain)], file_name)
         return DraftedHierarchy(source, column.type, table=table)
-    if column.type in NUMERIC and not codes and len(domain) >= _FEWEST_FOR_INTERVALS:
+    if column.type in NUMERIC and not codes and len(domain) >= FEWEST_FOR_INTERVALS:
         rows, note = of_numbers(domain), ""
     else:
         rows, pool = _of_values(domain)

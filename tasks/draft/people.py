@@ -8,7 +8,7 @@ import numpy as np
 from tasks.draft.roles import Suggestion
 from tasks.generalization.kanonymity.classes import fold
 from tasks.microdata.persons import Persons
-from tasks.request.column_names import Theme
+from tasks.request.column_names import Theme, event_word, names_people
 from tasks.request.model import PatternName, Role, ValueType
 from tasks.validation.forms import rows_again
 from tasks.validation.repeated_people import AGREEING, BY_CHANCE, agreeing
@@ -37,24 +37,33 @@ def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, Encod
 
     Quasi-identifiers and keys of records are not asked, nor decimal numbers, private matters, or columns with missing
     cells. Where most records have the same quasi-identifiers, or none repeats, it is an identifier of people whose
-    values are repeated as theirs are. A person mostly has one combination of quasi-identifiers, so that a column with
-    far fewer values than there are combinations names none.
+    values are repeated as theirs are; but a name is not where a number of people names each record. A person mostly has
+    one combination of quasi-identifiers, so that a column with far fewer values than there are combinations names none.
     """
     lasting = [
         columns[one.profile.name].codes for one in suggestions if one.role is Role.QUASI and one.theme in _LASTING
     ]
+    numbered = any(_numbers_each(one) for one in suggestions)
     combinations = len(fold(np.column_stack(lasting))[1]) if lasting else 0
     return _agreeing(suggestions, columns) or next(
         (
             one.profile.name
             for one in sorted(suggestions, key=lambda one: -one.profile.distinct)
             if not one.profile.missing
+            and (not numbered or names_people(one.profile.name))
             and one.profile.distinct * _MOST_COMBINATIONS >= combinations
             and _identifies(one, columns)
             and repeats(one, columns)
         ),
         None,
     )
+
+
+def _numbers_each(suggestion: Suggestion) -> bool:
+    """Whether a column is named as numbers of people are and names each record; cases may be those of one person."""
+    column = suggestion.profile
+    people = names_people(column.name) and not event_word(column.name) and "case" not in column.words
+    return people and column.can_name_records and suggestion.role is Role.DIRECT
 
 
 def repeats(suggestion: Suggestion, columns: Mapping[str, EncodedColumn]) -> bool:

@@ -274,8 +274,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
             role = Role.QUASI
         else:
             reasons.append(LACKING)
-            if theme is Theme.PERSON:
-                role = Role.SENSITIVE
+            role = Role.SENSITIVE if theme is Theme.PERSON else Role.WITHHELD
     elif theme is Theme.PRIVATE:
         role = Role.SENSITIVE
         if column.distinct_ratio >= NEARLY_A_NAME:
@@ -284,7 +283,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
         role, reasons = _unsure(column)
     if column.nearly_numbers and theme not in (Theme.IDENTITY, Theme.ZIP):
         reasons.append(column.nearly_numbers)
-    if role is Role.DIRECT and _can_be_replaced(column):
+    if role in (Role.DIRECT, Role.WITHHELD) and _can_be_replaced(column):
         reasons.append("or role: pseudonym")
     return Suggestion(column, role, tuple(reasons), theme)
 
@@ -365,7 +364,7 @@ def _in_name(column: ColumnProfile, hints: Set[str]) -> str:
 
 def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     if column.free_text_share >= _FEW:
-        return Role.DIRECT, ["free text", "or role: text, redacted"]
+        return Role.WITHHELD, ["free text", "or role: text, redacted"]
     quantity = column.type is ValueType.INTEGER and not column.like_numbers and not _named_like_numbers(column)
     if column.can_name_records:
         return Role.DIRECT, ["each record has a value of its own", *[MAYBE_QUANTITY] * quantity]

@@ -9,17 +9,17 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from tasks.core.errors import DataError, row_positions
+from tasks.core.errors import DataError, column_positions, row_positions
 from tasks.core.plural import plural
 from tasks.microdata.foreign_reader import named_columns
 from tasks.microdata.parquet import machine_memory, too_large
@@ -65,10 +65,11 @@ def read_csv(path: Path, form: FileForm) -> pa.Table:
 def _check_header(table: pa.Table, path: Path) -> None:
     """Refuse a header whose cells are values of their own columns: it is a record, or is repeated below."""
     columns = zip(table.column_names, table.columns, strict=True)
-    data = [str(place) for place, (name, cells) in enumerate(columns, start=1) if _is_value_of(name, cells)]
+    data = [place for place, (name, cells) in enumerate(columns, start=1) if _is_value_of(name, cells)]
     if len(data) > 1 or (data and 2 * len(data) >= table.num_columns):
         raise header_of_data(
-            f"{path.name}, columns {', '.join(data)}", f"{len(data)} names that are values of their own columns"
+            f"{path.name}, {column_positions(data)}",
+            f"{plural(len(data), 'name')} with the values of their own columns",
         )
 
 
@@ -91,12 +92,21 @@ def header_of_data(where: str, got: str) -> DataError:
     )
 
 
-def _parsed(path: Path, form: FileForm, uneven: dict[int, int] | None = None) -> pa.Table:
-    """The file as a table; uneven records are left out where there is a place for their cells, by position."""
+class _Uneven(NamedTuple):
+    """A record with more or fewer cells than the header."""
+
+    cells: int
+    several_lines: bool
+
+
+def _parsed(path: Path, form: FileForm, uneven: dict[int, _Uneven] | None = None) -> pa.Table:
+    """The file as a table; uneven records are left out where there is a place to note them, by position."""
 
     def note_uneven(row: pacsv.InvalidRow) -> str:
         if uneven is not None:
-            uneven[(row.number or 2) - (2 if form.header else 1)] = row.actual_columns
+            uneven[(row.number or 2) - (2 if form.header else 1)] = _Uneven(
+                row.actual_columns, "\n" in row.text.strip()
+            )
         return "skip"
 
     with opened(path, form) as stream:
@@ -125,7 +135,7 @@ def _parsed(path: Path, form: FileForm, uneven: dict[int, int] | None = None) ->
 
 def _uneven(path: Path, form: FileForm) -> DataError:
     """The error that says which records have more or fewer cells than the header, or that the encoding is another."""
-    uneven: dict[int, int] = {}
+    uneven: dict[int, _Uneven] = {}
     try:
         _check_encoding(path, form)
         table = _parsed(path, form, uneven)
@@ -134,7 +144,7 @@ def _uneven(path: Path, form: FileForm) -> DataError:
     cells, records = table.num_columns, table.num_rows + len(uneven)
     if cells == 1 and form.header and (other := other_delimiter(table.column_names[0], path, form)):
         return other
-    usual, held = Counter(uneven.values()).most_common(1)[0]
+    usual, held = Counter(one.cells for one in uneven.values()).most_common(1)[0]
     if form.header and usual > cells and held >= _NEARLY_ALL * records:
         return DataError(
             "the first line has fewer cells than the records",
@@ -145,13 +155,25 @@ def _uneven(path: Path, form: FileForm) -> DataError:
             fix="delete the lines above the column names, if the first line is a title; else complete the names, or "
             "check dataset.delimiter",
         )
+    if any(one.several_lines for one in uneven.values()):
+        _check_quoting(path, form)
+    fewer, more = ([one.cells for one in uneven.values() if (one.cells < cells) is few] for few in (True, False))
+    fixes = {
+        "add the missing cells, if only the delimiters of empty ones; quote cells that hold a line break": fewer,
+        "quote cells that hold the delimiter": more,
+    }
     return DataError(
         "records have more or fewer cells than the header",
         where=f"{path.name}, {row_positions(uneven)}",
         expected=f"{plural(cells, 'cell')} in every record",
-        got=f"{plural(len(uneven), 'record')} with another number",
-        fix="quote cells that hold the delimiter or a line break",
+        got="; ".join(f"{plural(len(some), 'record')} with {_range_of(some)}" for some in (fewer, more) if some),
+        fix="; ".join(fix for fix, some in fixes.items() if some),
     )
+
+
+def _range_of(cells: Sequence[int]) -> str:
+    least, most = min(cells), max(cells)
+    return plural(most, "cell") if least == most else f"{least:,} to {plural(most, 'cell')}"
 
 
 def other_delimiter(header: str, path: Path, form: FileForm) -> DataError | None:
@@ -258,6 +280,11 @@ def _unreadable_archive(path: Path, got: str) -> DataError:
         got=got,
         fix="name the file under dataset.member (for init: --form member=NAME), or decompress the archive",
     )
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file that is no workbook is compressed."""
+    return first_bytes(path).startswith((_GZIP, _ZIP))
 
 
 def first_bytes(path: Path) -> bytes:

@@ -23,7 +23,7 @@ from tasks.microdata.parquet import machine_memory, too_large
 from tasks.request.file_form import FileForm, FileFormat
 
 _ROOT = Path(__file__).parents[2]
-_NAMES: Mapping[FileFormat, str] = MappingProxyType(
+NAMES: Mapping[FileFormat, str] = MappingProxyType(
     {
         FileFormat.EXCEL: "an Excel workbook (.xlsx, .xlsm or .xls)",
         FileFormat.SAS: "a SAS data set (.sas7bdat)",
@@ -78,8 +78,8 @@ def read_foreign(path: Path, form: FileForm) -> pa.Table:
         raise DataError(
             "the file is not of the stated format",
             where=path.name,
-            expected=_NAMES[stated] if stated else _PLAIN,
-            got=_NAMES[found] if found else _PLAIN,
+            expected=NAMES[stated] if stated else _PLAIN,
+            got=NAMES[found] if found else _PLAIN,
             fix="export it as CSV or Parquet, or, where it is the dataset, state its program under dataset.format",
         )
     encoding = form.encoding if "encoding" in form.model_fields_set else ""
@@ -145,7 +145,7 @@ def _refusal(path: Path, stated: FileFormat, code: int, content: bytes, *, named
     }
     expected, got, fix = reasons.get(
         Exit(code) if code in set(Exit) else Exit.DAMAGED,
-        (f"{_NAMES[stated]}, undamaged and without a password", "a file that cannot be read", "export it again"),
+        (f"{NAMES[stated]}, undamaged and without a password", "a file that cannot be read", "export it again"),
     )
-    what = f"{_NAMES[stated].partition(' (')[0]} cannot be read"
+    what = f"{NAMES[stated].partition(' (')[0]} cannot be read"
     return DataError(what, where=path.name, expected=expected, got=got, fix=fix)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
+from tasks.core.errors import column_positions
 from tasks.microdata.csv_file import header_of_data
 from tasks.request.model import ValueType
 from tasks.validation.scan import scan
@@ -33,8 +34,8 @@ def check_names(names: Sequence[str], column: Callable[[str], EncodedColumn], wh
             filled = np.count_nonzero(encoded.codes >= 0)
             cells = scan(encoded.values, ValueType.TEXT, kinds)
             if any(np.count_nonzero(encoded.on_records(one)) > _MOST * filled for one in cells.values()):
-                data.append(str(place + 1))
+                data.append(place + 1)
     if data:
         raise header_of_data(
-            f"{where}, columns {', '.join(data)}", "names that identify somebody, as most cells of their columns do"
+            f"{where}, {column_positions(data)}", "names that identify somebody, as most cells of their columns do"
         )

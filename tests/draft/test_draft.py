@@ -291,7 +291,7 @@ AMOUNTS = [f"{number % 60}.75" for number in range(100)]
         ("x1", KEY, Role.DIRECT, None),
         ("x2", MANY, Role.DIRECT, None),
         ("x3", SOME, Role.UNREVIEWED, None),
-        ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.DIRECT, None),
+        ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.WITHHELD, None),
         ("x5", ["same"] * 100, Role.UNREVIEWED, None),
         ("age", [None] * 100, Role.DIRECT, Theme.AGE),
         ("sample.yr", ["1995", "2003"] * 50, Role.QUASI, Theme.DATE),
@@ -379,7 +379,7 @@ def test_what_the_population_lacks_is_not_a_quasi_identifier() -> None:
     assert suggest(profiled("sex", FEW), False).role is Role.SENSITIVE
     for name in ("age", "zip", "city", "birth_date"):
         suggestion = suggest(profiled(name, FEW), False)
-        assert suggestion.role is Role.DIRECT, name
+        assert suggestion.role is Role.WITHHELD, name
         assert "population table lacks it" in suggestion.reasons[1]
 
 
@@ -432,7 +432,7 @@ def test_the_draft_suggests_what_a_careful_person_would(clinic: pd.DataFrame) ->
         "raceGroup": Role.QUASI,
         "admitted": Role.QUASI,
         "contact": Role.DIRECT,
-        "remarks": Role.DIRECT,
+        "remarks": Role.WITHHELD,
         "lab_result": Role.UNREVIEWED,
         "weightfactor": Role.DIRECT,
         "smoker": Role.UNREVIEWED,
@@ -670,7 +670,7 @@ def test_a_header_that_is_data_is_refused_and_not_repeated(names: list[str]) -> 
     data = pd.DataFrame([["1", "a"], ["2", "b"]], columns=names, dtype="string[pyarrow]")
     with pytest.raises(DataError) as caught:
         draft_request(data, "data.csv")
-    assert "columns " in caught.value.where
+    assert "column" in caught.value.where
     assert "2" in caught.value.where
     assert "zq7" not in str(caught.value)
     assert "1980" not in str(caught.value)
@@ -682,7 +682,7 @@ def test_a_header_with_a_name_as_the_cells_below_have_is_refused() -> None:
     draft_request(frame({"Smith, Anna": ["low", "high"] * 3, "n": list("123456")}), "data.csv")
     with pytest.raises(DataError) as caught:
         draft_request(frame({"Smith, Anna": people, "n": list("123456")}), "data.csv")
-    assert caught.value.where == "data.csv, columns 1"
+    assert caught.value.where == "data.csv, column 1"
     assert "header: false" in caught.value.fix
     assert "Anna" not in str(caught.value)
 
@@ -705,11 +705,26 @@ def test_numbers_with_another_text_are_told_without_it(others: list[str], told: 
     assert (found.nearly_numbers in reasons) == bool(told)
 
 
-def test_a_line_break_in_a_header_is_told_and_nothing_else() -> None:
+def test_a_line_break_in_a_header_is_told() -> None:
     data = pd.DataFrame([["1", "a", "x"]], columns=["id", "a\nb", " sex"], dtype="string[pyarrow]")
     with pytest.raises(DataError) as caught:
         draft_request(data, "data.csv")
-    assert (caught.value.where, caught.value.got) == ("data.csv, columns 2", "a line break within a name")
+    assert (caught.value.where, caught.value.got) == (
+        "data.csv, columns 2, 3",
+        "a line break in 1 name; spaces around 1 name",
+    )
+
+
+def test_spaces_around_names_and_a_blank_name_are_told_as_what_they_are() -> None:
+    for names, where, got, fix in (
+        ([" id", "sex ", "age"], "data.csv, columns 1, 2", "spaces around 2 names", "remove the spaces around"),
+        (["id", "", "age"], "data.csv, column 2", "no text in 1 name", "add or correct the header line"),
+    ):
+        with pytest.raises(DataError) as caught:
+            draft_request(pd.DataFrame([["1", "a", "x"]], columns=names, dtype="string[pyarrow]"), "../data.csv")
+        assert (caught.value.where, caught.value.got) == (where, got)
+        assert caught.value.fix.startswith(fix)
+        assert ("header=false" in caught.value.fix) is ("" in names)
 
 
 def test_no_records_are_refused() -> None:
@@ -758,6 +773,7 @@ def test_a_draft_never_replaces_a_file(tmp_path: Path, clinic: pd.DataFrame, pre
     with pytest.raises(WorkspaceError, match="never replaces") as caught:
         write_draft(draft_request(clinic, "data.csv"), tmp_path)
     assert caught.value.got == present
+    assert "--output" in caught.value.fix
     assert [path.name for path in tmp_path.iterdir()] == [present]
 
 
@@ -798,6 +814,9 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
     signs = draft_request(clinic.assign(smoker=["0", "1"] * (len(clinic) // 2)), "clinic.csv").text
     assert "smoker" in signs
+    scored = draft_request(clinic.assign(score=[str(1 + row % 5) for row in range(len(clinic))]), "clinic.csv").text
+    assert "score: {role: sensitive, type: integer}" in scored
+    assert not re.search(r"Mask numbers, unless[^.]*score", scored)
     assert not re.search(r"Mask numbers, unless[^.]*smoker", signs)
     words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
     assert "Mask numbers" not in words.text
@@ -943,6 +962,14 @@ def test_init_takes_ages_with_noughts_for_ages(tmp_path: Path) -> None:
         in text
     )
     assert "{intervals: {minimum: 0, maximum: 99, widths: [5, 10, 20]}}" in text
+
+
+def test_init_says_how_it_reads_and_names_the_request_by_its_path(tmp_path: Path) -> None:
+    wide()[["patient_id", "age", "sex"]].to_csv(tmp_path / "data.csv", index=False, sep=";")
+    told = releasegate_here("init", tmp_path / "data.csv", "--output", tmp_path / "d1")
+    shown = " ".join(told.stdout.split())
+    assert shown.startswith("Read as: semicolons ")
+    assert f"fill in {tmp_path / 'd1' / 'request.yaml'}, run" in shown
 
 
 def test_rare_values_are_pooled() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tasks.core.errors import DataError, ParameterError
-from tasks.draft.file_form import take_in
+from tasks.draft.file_form import differences, take_in
+from tasks.request.file_form import FileForm
 from tests.damaged.files import as_text, rows, workbook, zipped
 
 GERMAN = as_text(";", ",", "%d.%m.%Y")
@@ -129,6 +130,21 @@ def test_years_as_names_are_no_records(tmp_path: Path) -> None:
 def test_uneven_rows_are_told_by_the_reader(tmp_path: Path) -> None:
     error = asked(tmp_path, "a;b\n1;2\n3;4;5\n")
     assert (error.what, error.where) == ("records have more or fewer cells than the header", "data.csv, row 2")
+
+
+def test_what_is_not_as_in_plain_csv_is_said_in_words(tmp_path: Path) -> None:
+    plain = written(tmp_path, "name,age\nx,1\n")
+    assert differences(plain, FileForm(path="data.csv")) == []
+    packed = written(tmp_path, gzip.compress("x;Köln;1,5\ny;Ulm;2,5\n".encode("cp1252")))
+    _, form = take_in(packed, "data.csv", {})
+    assert differences(packed, form) == ["compressed", "semicolons", "cp1252", "decimal comma", "no header line"]
+    book = written(tmp_path, workbook({"people": [["id"], [1]], "notes": [["id"], [2]]}))
+    assert differences(book, take_in(book, "data.csv", {"sheet": "people"})[1]) == ["an Excel workbook", "sheet people"]
+
+
+def test_a_nul_byte_is_told_with_its_line(tmp_path: Path) -> None:
+    error = asked(tmp_path, "a;b\n1;2\n3;\0\n")
+    assert (error.where, error.got) == ("data.csv, line 3", "a NUL byte")
 
 
 def test_a_title_above_the_header_is_told_as_one(tmp_path: Path) -> None:

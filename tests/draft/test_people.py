@@ -69,6 +69,20 @@ def test_the_draft_tells_days_and_postcodes_by_their_values() -> None:
     assert roles["benefit_zone"] == Role.QUASI
 
 
+@pytest.mark.parametrize(("key", "person"), [("patient no", None), ("patient_visit_no", "Name"), ("case_id", "Name")])
+def test_a_repeating_name_is_no_person_where_a_number_of_people_names_each_row(key: str, person: str | None) -> None:
+    """Six hundred people with 36 names."""
+    draft = drafted(
+        **{key: [f"P{row:04d}" for row in range(600)]},
+        Name=[f"{'ABCDEF'[one // 6]}nna {'UVWXYZ'[one % 6]}alk" for one in CHANCE.integers(0, 36, 600)],
+        Age=CHANCE.integers(20, 80, 600),
+        Sex=CHANCE.choice(["F", "M"], 600),
+    )
+    roles = {one.profile.name: one.role for one in draft.suggestions}
+    assert (draft.person, roles["Name"]) == (person, Role.DIRECT)
+    assert roles["Age"] is roles["Sex"] is (Role.WITHHELD if person else Role.QUASI)
+
+
 def test_what_repeats_and_is_no_person_is_withheld_as_what_it_is() -> None:
     """A place that the population table lacks does not leave, and is no identifier of people."""
     data = pd.DataFrame(

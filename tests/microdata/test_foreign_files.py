@@ -224,4 +224,4 @@ def test_a_damaged_file_is_refused_in_silence(tmp_path: Path, name: str, capfd: 
 
 
 def test_every_format_has_marks_and_a_name() -> None:
-    assert set(foreign_file._MARKS) == set(foreign_file._NAMES) == set(FileFormat)
+    assert set(foreign_file._MARKS) == set(foreign_file.NAMES) == set(FileFormat)

@@ -86,9 +86,9 @@ WITHOUT_HEADER = f"{CANARY};w;Gynäkologie;ja\nx;m;Chirurgie;nein\ny;w;Gynäkolo
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        (WITHOUT_HEADER, "2, 3, 4"),
-        (f"{CANARY};w\nx;m\ny;w\n", "2"),
-        (f"{CANARY}\nx\n{CANARY}\n", "1"),
+        (WITHOUT_HEADER, "columns 2, 3, 4"),
+        (f"{CANARY};w\nx;m\ny;w\n", "column 2"),
+        (f"{CANARY}\nx\n{CANARY}\n", "column 1"),
     ],
 )
 def test_a_first_record_as_header_is_refused_by_its_values(tmp_path: Path, text: str, places: str) -> None:
@@ -96,7 +96,7 @@ def test_a_first_record_as_header_is_refused_by_its_values(tmp_path: Path, text:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as caught:
         read_text(path, FileForm(path="data.csv", delimiter=";"))
-    assert caught.value.where == f"data.csv, columns {places}"
+    assert caught.value.where == f"data.csv, {places}"
     assert "header: false" in caught.value.fix
     assert_silent(caught.value)
     assert len(read_text(path, FileForm(path="data.csv", delimiter=";", header=False))) == text.count("\n")
@@ -151,6 +151,20 @@ def test_ragged_records_are_named_by_position(tmp_path: Path) -> None:
     error = refused(tmp_path, f"{HEADER}\n1,37010,88,F,flu\n2,37010,{CANARY}\n3,37010,88,F,flu\n4,5,6,7,8,{CANARY}\n")
     assert error.where == "data.csv, rows 2, 4"
     assert error.expected == "5 cells in every record"
+    assert error.got == "1 record with 3 cells; 1 record with 6 cells"
+    assert_silent(error)
+
+
+def test_the_remedy_is_that_of_too_few_or_too_many_cells(tmp_path: Path) -> None:
+    few = refused(tmp_path, f'{HEADER}\n1,37010,88,F,5" cut\n2,{CANARY}\n3,37010,x\n')
+    assert (few.got, few.fix.split(",")[0]) == ("2 records with 2 to 3 cells", "add the missing cells")
+    many = refused(tmp_path, f"{HEADER}\n1,37010,88,F,flu\n2,37010,88,F,flu,{CANARY}\n")
+    assert (many.got, many.fix) == ("1 record with 6 cells", "quote cells that hold the delimiter")
+
+
+def test_a_quotation_mark_that_is_never_closed_is_told_where_it_leaves_cells_missing(tmp_path: Path) -> None:
+    error = refused(tmp_path, f'{HEADER}\n1,37010,88,F,flu\n2,"37010,88,F,{CANARY}\n3,37010,88,F,cold\n')
+    assert (error.where, "quotation mark" in error.what) == ("data.csv, line 3", True)
     assert_silent(error)
 
 

@@ -43,7 +43,7 @@ def test_names_that_identify_somebody_as_their_cells_do_are_refused(request_of, 
     named = {("Anna Schmidt" if name == "name" else name): one for name, one in attributes.items()}
     with pytest.raises(DataError) as caught:
         validate(frame, request_of(named), everyone_covered, confirmed=False)
-    assert caught.value.where == "attributes of the request, columns 2"
+    assert caught.value.where == "attributes of the request, column 2"
     assert "Schmidt" not in str(caught.value)
     assert validate(frame_of(name=[*people, *people, *people[:6]]), request_of(), everyone_covered, confirmed=False)
 
