@@ -26,7 +26,7 @@ class Outcome:
     positions: Path | None = None
     """Row positions of validation failures, for the steward alone; None where nothing failed."""
     enrolled: tuple[EnrolledItem, ...] = ()
-    """What the release enrolled first, where nothing was."""
+    """Enrolments that the release made first, where there were none."""
 
     @property
     def decided_at(self) -> datetime:
