@@ -165,7 +165,7 @@ def _taken(
 
 
 def _read_as(files: Iterable[Path], taken: Iterable[tuple[pd.DataFrame, FileForm]]) -> str:
-    """How the files are read, where that is not as plain CSV; empty elsewhere."""
+    """A line on the form of the files where it is not that of plain CSV; empty elsewhere."""
     found = (words for path, (_, form) in zip(files, taken, strict=True) for words in differences(path, form))
     return f"Read as: {said}" if (said := ", ".join(dict.fromkeys(found))) else ""
 

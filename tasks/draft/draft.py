@@ -310,7 +310,7 @@ def check_header(names: Sequence[str], records: int, path: str) -> None:
 
 
 def _fault_of(name: str, *, like_data: bool) -> str:
-    """What a name in a header has, in words before a number of names; empty where nothing is wrong with it."""
+    """Fault of a name in a header, in words before a number of names; empty where nothing is wrong with it."""
     if {"\n", "\r"} & {*name}:
         return _LINE_BREAK
     if not name.strip():

@@ -103,7 +103,7 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
 
 
 def differences(path: Path, form: FileForm) -> list[str]:
-    """How a file is read, in words, where that is not as plain CSV: commas, UTF-8, a header and decimal points."""
+    """Form of a file in words, where not that of plain CSV with commas, UTF-8, a header and decimal points."""
     said = {
         NAMES[form.format].partition(" (")[0] if form.format else "": form.format is not None,
         "compressed": form.format is None and is_archive(path),
