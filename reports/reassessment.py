@@ -146,8 +146,8 @@ def _reasons(record: Reassessment) -> Iterator[Block]:
             ("Program", text("version {}, {}", inputs.code.version, digest_text(inputs.code.commit))),
             (
                 "Assessed again",
-                f"{numbers.minute(record.reassessed_at)}; it {due} by {numbers.day(record.due)}, and is due again "
-                f"by {numbers.day(record.next_due)}",
+                f"{numbers.minute(record.reassessed_at)}; it {due} by {numbers.day(record.due)}"
+                + f", and is due again by {numbers.day(record.next_due)}" * (record.next_due != record.due),
             ),
         ]
     )

@@ -11,6 +11,7 @@ from reports.model.document import DASH, Block, Heading, Paragraph, findings
 from reports.sections.decoys import collusion, detectability
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.core.errors import ParameterError, StageFailed
+from tasks.core.plural import plural
 from tasks.decision.decoy_facts import DecoyFact, DetectabilityFact
 from tasks.decoys.planning import CopyToMark, copies_to_mark
 from tasks.decoys.prospect import (
@@ -201,14 +202,17 @@ def _room_table(room: Sequence[Room], each: int, request: ReleaseRequest) -> lis
         )
         for row in room
     )
-    headings = "k", "limit", "levels", "classes", "near k", "minLink", "paper's", "strict", "band", "recipients"
+    headings = "k", "limit", "levels", "classes", "near k", "linked", "left over", "empty", "in range", "recipients"
     return table(
         "Room that k-anonymous releases leave for decoys",
         [f">{heading}" for heading in headings],
         rows,
-        f"levels of {', '.join(request.quasi_identifiers)} at the optimum by Loss; near k: classes of k to 1.1 k; "
-        "minLink: fewest people a class links to; paper's: its candidates; strict: those without any record; band: "
-        f"cells without any record in the band of risk factors; recipients: at {each} decoy classes each",
+        "k: records of a class at least; limit: share of the records left out at most; levels: of "
+        f"{', '.join(request.quasi_identifiers)}, 0 as in the file, where least is lost; near k: classes of k to 1.1 k "
+        "records; linked: fewest people whom a class links to; left over: combinations of values of no class, with k "
+        "people or more but fewer than those (candidates of the paper); empty: those of them that no record has; in "
+        "range: all that no record has, between decoys.minimum_risk_factor and decoys.maximum_risk_factor; recipients: "
+        f"with {plural(each, 'decoy class', 'decoy classes')} each",
     )
 
 
@@ -224,12 +228,12 @@ def _sample_table(sampled: Sequence[SampledRoom], samples: int) -> list[Block]:
         )
         for row in sampled
     )
-    headings = "k", "limit", "minLink", "paper's", "their people", "classes", "near k"
+    headings = "k", "limit", "linked", "left over", "their people", "classes", "near k"
     return table(
         f"The same in {samples} random samples of the population, as large as the data: mean (standard deviation)",
         [f">{heading}" for heading in headings],
         rows,
-        "Tables 4 and 5 of the paper for these data",
+        "columns as above; Tables 4 and 5 of the paper for these data",
     )
 
 
@@ -240,7 +244,7 @@ def _factor_table(room: Sequence[Room]) -> list[Block]:
         if row.factors
     )
     return table(
-        "Risk multiplication factors of the paper's candidates, by the share of them that have a lower one",
+        "Risk factors of what is left over, by the share of them that have a lower one",
         [">k", ">limit", *(f">{numbers.percent(share)}" for share in QUANTILES)],
         rows,
         "Figure 2 of the paper; a band above 1 places such decoys; a holder of the population can recognize them",

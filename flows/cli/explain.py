@@ -40,7 +40,7 @@ def explain(
     is named was tried. Figures marked ≈ are estimates: record linkage was tried anew, on other people than a release
     would draw.
     """
-    with progress() as say, listening(say):
+    with progress(lines=True) as say, listening(say):
         place = Workspace(workspace.resolve())
         if Path(release).is_file():
             recalled, explained, notes = explained_dry_run(Path(release), root or [], recipient, place)

@@ -8,6 +8,7 @@ from typer.exceptions import TyperException
 from tasks.core.errors import BadInput
 
 _COMMAND = re.compile(r"No such command '(.+?)'")
+_CHOICE = re.compile(r".*'(.+?)' is not one of (.+)")
 
 
 def misused(error: TyperException) -> BadInput:
@@ -27,6 +28,8 @@ def misused(error: TyperException) -> BadInput:
     elif command := _COMMAND.match(told):
         told = command[0]
         near = difflib.get_close_matches(command[1], context.command.list_commands(context), n=1)
+    elif choice := _CHOICE.match(told):
+        near = difflib.get_close_matches(choice[1], re.findall("'(.+?)'", choice[2]), n=1)
     help_of = f"see “{path} --help”"
     return BadInput(
         told, expected=f"{path}{usage}", fix=f"did you mean “{near[0]}”? Else {help_of}" if near else help_of

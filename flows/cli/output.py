@@ -77,13 +77,22 @@ def seconds(value: float) -> str:
 
 
 @contextmanager
-def progress(begun: str = "") -> Iterator[Callable[[str], None]]:
-    """Show the step in progress while a block runs; nothing beside JSON, or where standard error is no terminal."""
+def progress(begun: str = "", *, lines: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show the step in progress while a block runs; nothing beside JSON, or where standard error is no terminal.
+
+    ``lines`` prints a line for each step there.
+    """
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     disable = as_json.get() or not notices.is_terminal
     with Progress(*columns, console=notices, transient=True, disable=disable) as shown:
         task = shown.add_task(begun, total=None)
-        yield lambda step: shown.update(task, description=step)
+
+        def show(step: str) -> None:
+            shown.update(task, description=step)
+            if lines and not notices.is_terminal and not as_json.get():
+                notices.print(f"· {step}")
+
+        yield show
 
 
 def show_error(error: ReleasegateError) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import answer, as_json, console, notices, progress
+from flows.cli.output import answer, as_json, console, progress
 from flows.pipeline.workers import start_fork_server
 from flows.workspace.folders import Workspace, workspace_option
 from flows.workspace.progress import listening
@@ -43,19 +43,12 @@ def release(
     from flows.gate.outcome_blocks import outcome_blocks  # noqa: PLC0415
     from flows.gate.release import run_release  # noqa: PLC0415
 
-    with progress("reading the request") as say:
+    with progress("reading the request", lines=True) as say, listening(say):
+        if dry_run:
+            from flows.cli.dry_run import shown_dry_run  # noqa: PLC0415
 
-        def show(name: str) -> None:
-            say(name)
-            if not notices.is_terminal and not as_json.get():
-                notices.print(f"· {name}")
-
-        with listening(show):
-            if dry_run:
-                from flows.cli.dry_run import shown_dry_run  # noqa: PLC0415
-
-                return shown_dry_run(request, workspace, root or [])
-            made = run_release(request, workspace, root or [], dask=dask, enrol=enrol)
+            return shown_dry_run(request, workspace, root or [])
+        made = run_release(request, workspace, root or [], dask=dask, enrol=enrol)
     code = exit_code([made.standings[record.recipient.id].state for record in made.records], made.lapsed)
     answer(
         {

@@ -53,11 +53,13 @@ class ReleaseCase:
         return self.record.recipient.id
 
     def refused(
-        self, what: str, expected: str, got: str = "", fix: str = "a new request is a new release"
+        self, what: str, expected: str, got: str = "", fix: str = "for another decision, release a new request"
     ) -> StageFailed:
         """Error for an action that the release does not allow now; `got` is its present standing where not given."""
         where = f"release to {self.recipient}"
-        return StageFailed(what, where=where, expected=expected, got=got or self.standing.why, fix=fix)
+        return StageFailed(
+            what, where=where, expected=expected, got=got or f"{self.standing.words}. {self.standing.why}", fix=fix
+        )
 
 
 @dataclass(frozen=True)

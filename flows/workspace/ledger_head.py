@@ -77,7 +77,7 @@ class NotedHead:
             where=where or str(self._path),
             expected=expected,
             got=got,
-            fix="Stop releasing and find out who put it there. If it was restored from a backup on purpose: "
+            fix="stop releasing and find out who put it there. If it was restored from a backup on purpose: "
             'releasegate verify ledger --accept-restored "why". Then record again what happened since the backup, '
             "including revocations.",
         )

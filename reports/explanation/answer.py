@@ -14,6 +14,7 @@ from reports.model.record_view import RecordView
 from reports.sections.summary import demanded
 from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
+from tasks.core.plural import plural
 from tasks.decision.explain.levers import NOT_STATED
 from tasks.decision.explain.result import (
     Choice,
@@ -26,10 +27,10 @@ from tasks.decision.explain.result import (
     Switch,
     TermChange,
 )
-from tasks.decision.gates import judge_gates
+from tasks.decision.gates import STAGES_FINISHED, judge_gates
 from tasks.decision.measures import RecordCounts, is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.remedies import revoking
+from tasks.decision.remedies import revoking, unfinished
 from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.decision.verdict import never_measured
@@ -194,7 +195,12 @@ def percent(share: float) -> str:
 
 def _reasons(one: Explained) -> Iterator[Block]:
     """The reasons as recorded, where no gate failed; the strongest ones with their figures and records."""
-    together = never_measured(one.record.gates)
+    gates, stages = one.record.gates, unfinished(one.record)
+    yield from (Paragraph(f"The stage “{stage}” did not finish: {reason}.", "lead") for stage, reason, _ in stages)
+    unmeasured = sum(gate.measured is None for gate in gates)
+    together = never_measured(gates)
+    if stages and unmeasured:
+        together = f"{plural(unmeasured, 'gate was', 'gates were')} not measured, since a stage did not finish."
     strongest = [one for one in one.explanation.strongest if not together or one.gate.measured is not None]
     failed = [reason for reason in strongest if reason.failed]
     if not failed:
@@ -207,10 +213,13 @@ def _reasons(one: Explained) -> Iterator[Block]:
         ("gate", ">measured", "required", ">beyond" if failed else ">margin"),
         [_strength(one, reason, counts.get(reason.gate.id, "")) for reason in strongest],
     )
+    conditions = [
+        one for one in failed if one.gate.comparison == "is" and not (stages and one.gate.id == STAGES_FINISHED)
+    ]
     closed = [gate for gate in one.record.gates if not gate.passed]
     more = sum(not together or gate.measured is not None for gate in closed) - len(failed)
     yield from noted(
-        *(f"{reason.gate.title}: {reason.gate.because}" for reason in failed if reason.gate.comparison == "is"),
+        *(f"{reason.gate.title}: {reason.gate.because}" for reason in conditions),
         f"{more} more {'gate is' if more == 1 else 'gates are'} closed." if failed and more > 0 else "",
         together,
     )

@@ -342,7 +342,9 @@ def _lost_most(view: RecordView) -> str | None:
         lost[field.name] = shown[-2] == numbers.integer(counts[-2]), withheld / view.rows_in
     most = [name for name in lost if lost[name][1] >= _WORTH_SAYING]
     most.sort(key=lambda name: (not lost[name][0], -lost[name][1]))
-    shares = [f"{name} ({view.share_in(lost[name][1]) if lost[name][0] else HIDDEN})" for name in most[:_MOST_NAMED]]
+    shares = [f"{name} ({view.share_in(lost[name][1])})" if lost[name][0] else name for name in most[:_MOST_NAMED]]
+    if shares and not lost[most[len(shares) - 1]][0]:
+        shares[-1] += " (how often is not shown: it would tell a count of few records)"
     if most and lost[most[0]][0]:
         share = view.share_in(lost[most[0]][1])
         shares[0] = f"{most[0]} (withheld for {share} of the records{beside})"

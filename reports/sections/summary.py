@@ -1,6 +1,7 @@
 """Basis of a board's decision beside the first page: gates, information kept, assumptions, omitted assessments."""
 
 from collections.abc import Iterator
+from itertools import count
 
 from scipy.special import expit
 
@@ -33,6 +34,8 @@ from reports.sections.events import withheld_rows
 from reports.sections.groupings import begins_above, gone, is_alike, overlapping
 from reports.sections.overview import scope
 from reports.sections.study import associations
+from tasks.adversary.group_sizes import expected_listed
+from tasks.assessments.sequential.facts import SequentialFact
 from tasks.request.gate import records_for
 from tasks.request.model import Measure, Role
 
@@ -229,6 +232,15 @@ def _as_collected(view: RecordView) -> str | None:
     return f"{listed(names)} {'leaves' if len(names) == 1 else 'leave'} as collected."
 
 
+def _safe_people(fact: SequentialFact) -> int | None:
+    """People of the smallest safe group: the threshold counts those whom the external data list of them."""
+    listed_ones, prior = fact.threshold_linked, fact.profile.prior
+    if listed_ones is None or fact.profile.resources or fact.external.kind != "population":
+        return listed_ones
+    fewest = max(int((listed_ones - 0.5) / prior), 1)
+    return next(people for people in count(fewest) if expected_listed(prior, people) >= listed_ones)
+
+
 def demanded(view: RecordView, amounts: str) -> str | None:
     """Sentence on the group sizes that the gates demand, at the stakes of the request; None where none of them does."""
     recipient, write = view.record.recipient, numbers.integer
@@ -248,7 +260,7 @@ def demanded(view: RecordView, amounts: str) -> str | None:
             deterred = f"By gain and cost alone, {single}; {_deterrent(view)}, so that smaller groups suffice."
         else:
             pays.append(single)
-    safe = view.sequential.threshold_linked if view.sequential and view.gate(Measure.SEQUENTIAL_MAXIMUM) else None
+    safe = _safe_people(view.sequential) if view.sequential and view.gate(Measure.SEQUENTIAL_MAXIMUM) else None
     if safe is not None and safe > 1:
         pays.append(f"repeated attempts below {write(safe)}")
     demands = kept(

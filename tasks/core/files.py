@@ -63,7 +63,7 @@ def check_private(path: Path) -> None:
             where=str(path),
             expected="permissions 0600",
             got=f"{mode:04o}",
-            fix="Set its permissions to 0600; if somebody may have read it, replace the key.",
+            fix="set its permissions to 0600; if somebody may have read it, replace the key",
         )
 
 

@@ -20,8 +20,8 @@ _SAY_ONE_ROW = (
 )
 _CONDITIONS = {
     AGREEMENT_IN_FORCE: "Name an agreement that is in force.",
-    STAGES_FINISHED: "Remove what kept a stage from finishing, and release again.",
 }
+_FINISH = "Remove what kept a stage from finishing, and release again."
 ALL_GATES = " to open all closed gates"
 _MOST_COPIES = 3
 _FEW_VALUES = 20
@@ -51,10 +51,20 @@ def remedies(record: DecisionRecord) -> tuple[str, ...]:
     closed = [gate for gate in record.gates if not gate.passed and not gate.overridden]
     ids = {gate.id for gate in closed}
     conditions = [sentence for gate, sentence in _CONDITIONS.items() if gate in ids]
+    if STAGES_FINISHED in ids:
+        conditions += [fix[0].upper() + fix[1:] + "." for _, _, fix in unfinished(record) if fix] or [_FINISH]
     if VALIDATION_PASSED in ids:
         conditions[:0] = _of_validation(record)
     measured = [gate for gate in closed if gate.measured is not None]
     return (*conditions, *_of_copies(record, closed), *_remedies(record, measured))
+
+
+def unfinished(record: DecisionRecord) -> list[tuple[str, str, str]]:
+    """Stages that did not finish: the name, the reason, and what is to do, which is empty where nothing is recorded."""
+    if all(gate.passed for gate in record.gates if gate.id == STAGES_FINISHED):
+        return []
+    parts = ((one.stage, one.reason.partition("; to do: ")) for one in record.not_assessed)
+    return [(stage, reason, fix) for stage, (reason, _, fix) in parts]
 
 
 def _of_validation(record: DecisionRecord) -> list[str]:

@@ -349,10 +349,14 @@ def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = 
             expected="one of the policy's reviewers who has not overridden anything for this release"
             if answers
             else "one of the policy's reviewers who did not ask for this release",
-            got="a name that may be such an officer's" if answers else "a name that may be the requester's",
+            got="a name that may be such an officer's" if answers else _as_requester(record, name),
             fix="ask a different reviewer",
         )
     return _named(record, name, record.reviewers, "a reviewer", "policy.review.reviewers")
+
+
+def _as_requester(record: DecisionRecord, name: str) -> str:
+    return "the requester" if name == record.requested_by else "a name that may be the requester's"
 
 
 def officer_of(record: DecisionRecord, name: str) -> str:
@@ -362,7 +366,7 @@ def officer_of(record: DecisionRecord, name: str) -> str:
             "the requester of a release may not override its gates or reviewers",
             where=f"release to {record.recipient.id}",
             expected="an officer who did not ask for this release",
-            got="a name that may be the requester's",
+            got=_as_requester(record, name),
             fix="ask a different officer",
         )
     return _named(record, name, record.officers, "an officer", "policy.review.officers")

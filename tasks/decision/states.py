@@ -117,7 +117,7 @@ def after(before: State, change: StateChange, role: WorkflowRole) -> State:
             where="release",
             expected=f"a release that is {able}",
             got=f"one that is {before.value}",
-            fix="releasegate review RELEASE shows its state; a new request is a new release",
+            fix="releasegate review RELEASE shows its state; for another decision, release a new request",
         )
     if role not in found.roles:
         raise StageFailed(

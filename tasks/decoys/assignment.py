@@ -178,7 +178,7 @@ def assign(
     if best is None:
         raise StageFailed(
             "no assignment of decoys was found in time",
-            where=f"{len(demands)} recipients, ratio {ratio}",
+            where=f"{len(demands)} recipients, policy.decoys.kept_per_decoy {ratio}",
             expected="an assignment, or a proof that there is none",
             got=f"neither within an effort of {effort:g}",
             fix="allow more effort, or ask for fewer decoys",
@@ -189,10 +189,11 @@ def assign(
     least = "no assignment misses fewer" if found.status == "optimal" else "this assignment's, perhaps not the least"
     raise ParameterError(
         "the copies would miss more records than the budget allows",
-        where=f"{len(found.shares)} recipients, ratio {ratio}",
+        where=f"{len(found.shares)} recipients, policy.decoys.kept_per_decoy {ratio}",
         expected=f"at most {budget} records missing from any copy",
         got=f"{found.worst_missing} ({least})",
-        fix=f"allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower ratio",
+        fix=f"allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower "
+        "policy.decoys.kept_per_decoy",
     )
 
 
@@ -371,7 +372,7 @@ def _no_room(problem: AssignmentProblem, demands: Sequence[Demand], ratio: int) 
     room = [_room(problem, offer, ratio) for offer in range(len(problem.offers))]
     short = [offer for offer, number in enumerate(asked) if room[offer] < number]
     offer, barred = (short or [0])[0], "" if short else " that bar one another by their origin"
-    fixes = ["lower the ratio", "generalize less"] if ratio > 1 else ["generalize less"]
+    fixes = ["lower policy.decoys.kept_per_decoy", "generalize less"] if ratio > 1 else ["generalize less"]
     if not short:
         fixes.insert(0, "ask for fewer decoy classes, or give all recipients the same generalization")
     elif room[offer]:
@@ -380,9 +381,9 @@ def _no_room(problem: AssignmentProblem, demands: Sequence[Demand], ratio: int) 
     file = problem.offers[offer].file
     return ParameterError(
         "there are not enough decoys with real classes that look alike",
-        where=f"generalization {file + 1} of {len(problem.files)}, ratio {ratio}",
-        expected=f"{plural(asked[offer], 'cell')}, each with {plural(ratio, 'real class', 'real classes')} of its size "
-        "and half-octave of people linked",
+        where=f"generalization {file + 1} of {len(problem.files)}, policy.decoys.kept_per_decoy {ratio}",
+        expected=f"{plural(asked[offer], 'cell')}, each with {plural(ratio, 'real class', 'real classes')} of its "
+        "size, linked to about as many people",
         got=f"at most {room[offer]}{barred}, from {plural(len(problem.offers[offer].classes), 'cell')} and "
         f"{plural(len(problem.files[file]), 'real class', 'real classes')}",
         fix=", or ".join(fixes),

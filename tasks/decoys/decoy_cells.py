@@ -35,6 +35,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tasks.core.errors import ParameterError
+from tasks.core.plural import plural
 from tasks.core.seed import one_thread
 from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, people_bins, sums_of
 from tasks.decoys.linked_release import LinkedRelease, known_groups
@@ -253,19 +254,23 @@ def _nothing_to_offer(cells: DecoyCells, usable: int, inside: int, ratio: int, b
     if barred > usable:
         fix = "release to recipients of coarser copies apart: cells in their classes cannot be used"
     elif not usable:
-        fix = "release with a smaller minimum class size or a finer generalization (see the feasibility table)"
-    elif not inside:
-        fix = f"widen the band of risk factors; a factor is {cells.least_linked} over the people of a cell"
-    else:
-        fix = "widen the band of risk factors towards those of real classes" + (
-            ", or lower the ratio" if ratio > 1 else ""
+        fix = (
+            "lower policy.generalization.minimum_class_size, or generalize less (releasegate assess decoys shows where "
+            "there is room)"
         )
+    else:
+        fix = "lower decoys.minimum_risk_factor, or raise decoys.maximum_risk_factor"
+        if not inside:
+            fix += f": a decoy's factor is {cells.least_linked} divided by the people whom it links to"
+        elif ratio > 1:
+            fix += ", or lower policy.decoys.kept_per_decoy"
     return ParameterError(
-        "there is no candidate that looks like a real class",
-        where=f"{len(cells)} candidates, ratio {ratio}",
-        expected=f"cells without an original record, in the band, with {ratio} real classes of a half-octave of people "
-        "and of a size that their people suffice for",
-        got=f"{usable} usable cells, {inside} of them in the band, none with such classes"
-        + (f"; {barred} more in classes of other copies" if barred else ""),
+        "no decoy can be made that looks like a real class",
+        where="decoys.minimum_risk_factor, decoys.maximum_risk_factor, policy.decoys.kept_per_decoy",
+        expected="a combination of values that no record has, with a factor between these two, and for it "
+        f"{plural(ratio, 'real class', 'real classes')} of a like size, linked to about as many people",
+        got=f"{plural(len(cells), 'combination')} that no record has; {usable:,} of groups that the copy has; "
+        f"{inside:,} of these between the two factors; none with such classes"
+        + (f"; {barred:,} more are in classes of other copies" if barred else ""),
         fix=fix,
     )

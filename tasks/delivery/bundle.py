@@ -48,7 +48,7 @@ def check_sealed(folder: Path, sha256: str) -> None:
             where=str(folder),
             expected=f"a manifest with SHA-256 {sha256[:16]}…",
             got=f"{found[:16]}…",
-            fix="Deliver nothing from it; find out who wrote to the workspace's private folder, and run again.",
+            fix="deliver nothing from it; find out who wrote to the workspace's private folder, and run again",
         )
 
 
@@ -74,7 +74,7 @@ def publish(staged: Path, final: Path, sha256: str) -> None:
                 where=str(final),
                 expected="no such folder",
                 got="a folder, which is never replaced",
-                fix="Verify the existing bundle; a new release has another id.",
+                fix="verify the existing bundle; a new release has another id",
             )
         if staged.stat().st_dev != final.parent.stat().st_dev:
             raise WorkspaceError(
@@ -82,7 +82,7 @@ def publish(staged: Path, final: Path, sha256: str) -> None:
                 where=str(final.parent),
                 expected=f"the file system of {staged.parent}",
                 got="another one",
-                fix="Keep the whole workspace on one disk.",
+                fix="keep the whole workspace on one disk",
             )
         flush(staged)
         check_sealed(staged, sha256)
@@ -111,7 +111,7 @@ def recover(staged: Path, final: Path, ledger: Ledger) -> None:
                 where=error.where,
                 expected=error.expected,
                 got=error.got,
-                fix="Find out what changed it. To give it up, remove this folder and run the request again.",
+                fix="find out what changed it. To give it up, remove this folder and run the request again",
             ) from None
         if waiting:
             publish(staged, final, found.manifest_sha256)

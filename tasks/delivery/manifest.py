@@ -123,7 +123,7 @@ def seal_folder(folder: Path) -> Manifest:
                 where=str(folder),
                 expected="readable files and folders, and no manifest yet",
                 got=f"a {MANIFEST_FILE}" if MANIFEST_FILE in contents.files else ", ".join(contents.others),
-                fix="Stage the bundle anew.",
+                fix="stage the bundle anew",
             )
         manifest = Manifest(files=tuple(contents.files.values()))
         (folder / MANIFEST_FILE).write_bytes(canonical_json(manifest))
@@ -150,7 +150,7 @@ def on_disk(path: Path) -> Iterator[None]:
             where=str(path),
             expected="folders that can be written to, with space left on their disk",
             got=error.strerror or type(error).__name__,
-            fix="Check the free space and the permissions, and run again.",
+            fix="check the free space and the permissions, and run again",
         ) from None
 
 

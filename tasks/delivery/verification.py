@@ -116,7 +116,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
             where=str(folder),
             expected="the folder of a release that can be read",
             got="a file" if folder.is_file() else "no such folder, or no permission",
-            fix="Name a folder below releases/ of the workspace.",
+            fix="name a folder below releases/ of the workspace",
         ) from None
     found.problems[:0] = differences(folder, found.sealed())
     found.problems += found.faults()
@@ -136,7 +136,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
             where=str(folder),
             expected="files, decisions and ledger that agree",
             got="; ".join(found.problems),
-            fix="Deliver nothing from it; restore it from a backup and find out who changed it.",
+            fix="deliver nothing from it; restore it from a backup and find out who changed it",
         )
     return BundleReport(
         folder=folder,

@@ -91,7 +91,7 @@ class AnchorCheck:
             else _between(confirmed, min((by for by in places if by > confirmed), default=None), self._count),
             expected="the entries that decision records and signed determinations name",
             got="; ".join(shown),
-            fix="Stop releasing; restore the ledger from a backup, verify it with the same anchors, and find out who "
+            fix="stop releasing; restore the ledger from a backup, verify it with the same anchors, and find out who "
             "changed it.",
         )
 

@@ -276,7 +276,7 @@ def check_clock(at: datetime, known: datetime | None, place: str) -> None:
             where=place,
             expected=f"{known:%Y-%m-%d %H:%M:%S} UTC or later",
             got=f"{at:%Y-%m-%d %H:%M:%S}",
-            fix="Set the clock of this machine; if it is right, find out whose was ahead when that entry was made.",
+            fix="set the clock of this machine; if it is right, find out whose was ahead when that entry was made",
         )
 
 

@@ -26,7 +26,7 @@ def check_passphrase(passphrase: str) -> None:
             where="passphrase of the key",
             expected=f"at least {SHORTEST_PASSPHRASE} characters",
             got=f"{len(passphrase)}",
-            fix="Choose several words.",
+            fix="choose several words",
         )
 
 
@@ -48,14 +48,14 @@ def write_key(path: Path, key: Ed25519PrivateKey, passphrase: str) -> None:
                 where=str(path),
                 expected="no such file",
                 got="a file that may be a key in use",
-                fix="Name another with --key-file; remove this one only if releasegate key list does not show its key.",
+                fix="name another with --key-file; remove this one only if releasegate key list does not show its key",
             ) from None
         raise WorkspaceError(
             "the key cannot be written",
             where=str(path),
             expected="a folder that you may create files in, with room on its disk",
             got=error.strerror or "the system refused",
-            fix="Correct its permissions or free space, or name another place with --key-file.",
+            fix="correct its permissions or free space, or name another place with --key-file",
         ) from None
 
 
@@ -74,7 +74,7 @@ def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
             where=str(path),
             expected="the file that releasegate key create wrote",
             got=error.strerror or "the system refused",
-            fix="Name it with RELEASEGATE_KEY_FILE, or restore it from your backup.",
+            fix="name it with RELEASEGATE_KEY_FILE, or restore it from your backup",
         ) from None
     return open_key(content, passphrase, str(path))
 
@@ -94,6 +94,6 @@ def open_key(content: bytes, passphrase: str, where: str) -> Ed25519PrivateKey:
             where=where,
             expected="an encrypted Ed25519 key in PEM, and its passphrase",
             got="a different passphrase, a different kind of file, or damage",
-            fix="Check the passphrase; restore the file from your backup.",
+            fix="check the passphrase; restore the file from your backup",
         )
     return key

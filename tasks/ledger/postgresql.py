@@ -103,7 +103,7 @@ class Postgresql:
                 where="RELEASEGATE_LEDGER",
                 expected="postgresql://user:password@host:port/database",
                 got="something else",
-                fix="Write other characters than letters and digits of user and password as % and two hexadecimal "
+                fix="write other characters than letters and digits of user and password as % and two hexadecimal "
                 "digits.",
             )
         return cls(url)
@@ -132,7 +132,7 @@ class Postgresql:
                     where=self.place,
                     expected="a database of encoding UTF8",
                     got=f"encoding {encoding}",
-                    fix="Create a database with ENCODING 'UTF8' TEMPLATE template0 and name that one.",
+                    fix="create a database with ENCODING 'UTF8' TEMPLATE template0 and name that one",
                 )
             # Where the schema is there, its user may not have the right to make one.
             if connection.exec_driver_sql("SELECT to_regnamespace('releasegate') IS NULL").scalar_one():
@@ -165,7 +165,7 @@ class Postgresql:
                 where=self.place,
                 expected="the package psycopg",
                 got="none",
-                fix="Install releasegate with its extra “postgres”.",
+                fix="install releasegate with its extra “postgres”",
             ) from None
 
         @event.listens_for(engine, "begin")

@@ -111,7 +111,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                             where=database.place,
                             expected="the ledger of the workspace",
                             got=f"no {database.noun} of one",
-                            fix="Check the path; a ledger that has disappeared must be restored from a backup.",
+                            fix="check the path; a ledger that has disappeared must be restored from a backup",
                         )
                     database.create(_METADATA)
                 ledger = cls(database, committed, clock)
@@ -121,7 +121,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                 where=database.place,
                 expected="an existing folder that can be written to, with space left",
                 got="the system refused",
-                fix="Check that the folder exists, its permissions and the free space.",
+                fix="check that the folder exists, its permissions and the free space",
             ) from None
         try:
             ledger._check_format()
@@ -273,7 +273,7 @@ class Ledger(AbstractContextManager["Ledger"]):
             try:
                 book.add(row)
             except UnsoundEntry as unsound:
-                fix = "Stop releasing; verify the ledger and find out who changed it."
+                fix = "stop releasing; verify the ledger and find out who changed it"
                 raise broken(unsound.what, row.sequence, unsound.expected, unsound.got, fix) from None
         return book
 
@@ -378,7 +378,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                 where=self.place,
                 expected=f"ledger format {FORMAT}",
                 got=f"format {found}",
-                fix="Use the version of releasegate that wrote it.",
+                fix="use the version of releasegate that wrote it",
             )
 
     def _check_guards(self) -> None:
@@ -390,7 +390,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                 where=self.place,
                 expected=f"the triggers {', '.join(self._database.guards)} and the table's keys as they were created",
                 got=f"removed or changed: {', '.join(changed)}" if changed else "further triggers",
-                fix="Stop releasing; verify the ledger, restore it from a backup and find out who changed it.",
+                fix="stop releasing; verify the ledger, restore it from a backup and find out who changed it",
             )
 
     @contextmanager

@@ -28,6 +28,7 @@ def left(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (["check", "request.yaml", "--jsn"], "did you mean “--json”?"),
         (["review"], "releasegate review [OPTIONS] {release}"),
         (["review", "0" * 64, "--vote", "aprove"], "'aprove' is not one of 'approve', 'reject'"),
+        (["review", "0" * 64, "--vote", "aprove"], "did you mean “approve”?"),
         (["relase", "x"], "No such command"),
         (["release"], "Missing argument"),
         (["check", "request.yaml", "--nothing"], "No such option"),

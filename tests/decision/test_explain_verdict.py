@@ -326,7 +326,7 @@ def test_a_file_that_could_not_be_read_back_cannot_be_helped_by_terms() -> None:
     decision = decided(request, plays)
     decision = replace(decision, verdict=Verdict.BLOCKED, gates=(*decision.gates, gate))
     explanation = explain(request, request.recipients[1], plays, decision)
-    assert "among its reasons" in explanation.fixed
+    assert "Nothing else that the request states" in explanation.fixed
     assert explanation.flips == ()
 
 

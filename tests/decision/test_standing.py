@@ -341,3 +341,11 @@ def test_a_requester_neither_reviews_nor_overrides_under_another_spelling(spelli
     vote = ballot(spelling)
     with pytest.raises(StageFailed, match="contradict each other"):
         told((Event.DECIDED, bodies.decided(own)), voted(vote), record=own)
+
+
+def test_the_requester_is_told_as_who_they_are() -> None:
+    own = records.changed(RECORD, requested_by="Dana Whitfield", reviewers=("Dana Whitfield", SECOND))
+    for name, got in (("Dana Whitfield", "the requester"), ("D. Whitfield", "a name that may be the requester's")):
+        with pytest.raises(BadInput) as refused:
+            reviewer_of(own, name)
+        assert refused.value.got == got

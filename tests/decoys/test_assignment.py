@@ -140,7 +140,7 @@ class TestHandWorked:
     def test_refusal_says_what_would_do(self):
         with pytest.raises(ParameterError) as refused:
             assign(self.offering(2, 5, 5), [Demand(0, 2), ONE], 3, np.random.default_rng(0))
-        assert "lower the ratio" in refused.value.fix
+        assert "lower policy.decoys.kept_per_decoy" in refused.value.fix
         assert "ask for 2 decoy classes at most" in refused.value.fix
 
     def test_fewer_cells_than_are_asked_for(self):

@@ -162,7 +162,11 @@ def test_a_newcomer_with_another_generalization_is_refused() -> None:
     [
         ({"classes": 5000}, {}, "ask for [0-9]+ decoy classes at most"),
         ({"classes": 2}, {"missing_limit": 0.0}, "missing_limit|budget"),
-        ({"classes": 2, "minimum_risk_factor": 9e5, "maximum_risk_factor": 1e6}, {}, "widen the band"),
+        (
+            {"classes": 2, "minimum_risk_factor": 9e5, "maximum_risk_factor": 1e6},
+            {},
+            "raise decoys.maximum_risk_factor",
+        ),
     ],
 )
 def test_what_cannot_be_had_is_refused_with_what_would_do(terms: Any, decoys: Any, said: str) -> None:

@@ -80,18 +80,18 @@ def test_as_many_as_are_asked_for_can_be_assigned(ratio: int) -> None:
 
 class TestRefusals:
     def test_band_without_candidates(self) -> None:
-        with pytest.raises(ParameterError, match="no candidate") as refused:
+        with pytest.raises(ParameterError, match="no decoy") as refused:
             offer(find_decoy_cells(grid(), 1), band=RiskBand(900, 1000), most=1)
-        assert "widen the band" in refused.value.fix
-        assert ", 0 of them in the band" in refused.value.got
+        assert "raise decoys.maximum_risk_factor: a decoy's factor is " in refused.value.fix
+        assert "; 0 of these between the two factors" in refused.value.got
 
     def test_ratio_that_no_bin_has_classes_for(self) -> None:
-        with pytest.raises(ParameterError, match="no candidate") as refused:
+        with pytest.raises(ParameterError, match="no decoy") as refused:
             offer(find_decoy_cells(grid(), 1), most=1, ratio=10_000)
-        assert "lower the ratio" in refused.value.fix
+        assert "lower policy.decoys.kept_per_decoy" in refused.value.fix
 
     def test_nothing_usable(self) -> None:
         found = find_decoy_cells(grid(), 1)
-        with pytest.raises(ParameterError, match="no candidate") as refused:
+        with pytest.raises(ParameterError, match="no decoy") as refused:
             offer(found, most=1, barred=np.ones(len(found), dtype=bool))
-        assert refused.value.got.startswith("0 usable")
+        assert "; 0 of groups that the copy has" in refused.value.got

@@ -115,7 +115,7 @@ def test_a_cell_that_another_generalization_fills_is_no_decoy() -> None:
     scattered = np.full((9, 3), 2)
     scattered[4, 0] = scattered[7, 1] = 0
     assert missing(asks("clinic", 1, records=scattered)) == {"clinic": 0}
-    with pytest.raises(ParameterError, match="no candidate that looks like a real class"):
+    with pytest.raises(ParameterError, match="no decoy can be made that looks like a real class"):
         planned(asks("clinic", 1, records=scattered), asks("registry", 0, COARSE, scattered))
 
 

@@ -156,5 +156,5 @@ def test_a_budget_for_nobody() -> None:
 
 def test_no_candidate_is_refused() -> None:
     one = held(factors=(9e5, 1e6))
-    with pytest.raises(ParameterError, match="no candidate that looks like a real class"):
+    with pytest.raises(ParameterError, match="no decoy can be made that looks like a real class"):
         supported(one, copies_to_mark(one)[0], generators("offer"))

@@ -64,7 +64,7 @@ def test_for_people(decoyed: World, releasegate: Any) -> None:
     for part in (
         "Room that k-anonymous releases leave for decoys",
         "The same in 5 random samples of the population, as large as the data: mean (standard deviation)",
-        "Risk multiplication factors of the paper's candidates, by the share of them that have a lower one",
+        "Risk factors of what is left over, by the share of them that have a lower one",
         "Released classes by size, in multiples of k",
         "Records that the worst-off of the copies misses, 2 with decoys",
         "clinic, registry: ",
@@ -123,7 +123,7 @@ def test_a_band_without_a_cell(decoyed: World, releasegate: Any) -> None:
     told = silent(releasegate("assess", "decoys", decoyed.request))
     assert told.code == 0
     assert "clinic: no decoys can be offered." in told.out
-    assert "widen the band" in told.out
+    assert "raise decoys.maximum_risk_factor" in told.out
     document = releasegate("assess", "decoys", decoyed.request, "--json").document
     assert document["recipients"]["clinic"] == {"supported": None, "decoys": None}
 

@@ -9,7 +9,9 @@ from reports.explanation.answer import Explained, rendered
 from reports.explanation.details import detailed
 from reports.terminal import show
 from tasks.decision.explain.explain import explain
-from tasks.decision.explain.result import IN_VAIN, Explanation, NoFlip
+from tasks.decision.explain.result import IN_VAIN, Explanation, NoFlip, strongest_reasons
+from tasks.decision.gates import stages_gate
+from tasks.decision.record import NotAssessed, Verdict
 from tasks.request.model import ReleaseRequest
 from tests.support import records
 from tests.support.explaining import MAXIMUM, SEQUENTIAL, asked, candidates, decided
@@ -226,3 +228,26 @@ def test_what_was_tried_counts_more_than_what_a_record_suggests(in_vain: bool) -
     words = " ".join(answered(Explained(record, explanation, ())))
     assert "Withhold" in words
     assert ("(role: withheld) to open all closed gates." in words) is not in_vain
+
+
+def test_a_stage_that_did_not_finish() -> None:
+    """Its own reason and remedy, in place of the many gates that were not measured for it."""
+    one = explained(asked())
+    unmeasured = [
+        gate.model_copy(update={"measured": None, "passed": False})
+        for gate in one.record.gates
+        if gate.comparison != "is"
+    ]
+    unfinished = stages_gate(("decoys",), ())
+    record = records.changed(
+        one.record,
+        decision=Verdict.BLOCKED,
+        gates=(*unmeasured, unfinished),
+        not_assessed=(NotAssessed(stage="decoys", reason="no decoy can be made; got: none; to do: ask for fewer"),),
+    )
+    fixed = Explanation("university", Verdict.BLOCKED, record.reasons, strongest_reasons(record.gates), {}, fixed="-")
+    lines = answered(replace(one, record=record, explanation=fixed))
+    assert "The stage “decoys” did not finish: no decoy can be made; got: none." in lines
+    assert f"{len(unmeasured)} gates were not measured, since a stage did not finish." in lines
+    assert "→ Ask for fewer." in lines
+    assert not any("not measured" in line or "more gates" in line for line in lines if "since" not in line)

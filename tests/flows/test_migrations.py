@@ -76,6 +76,6 @@ def test_a_later_format_is_refused_and_nothing_is_changed(world: World, releaseg
     before = world.workspace.ledger.read_bytes()
     with pytest.raises(WorkspaceError, match=f"got: format {known + 1}") as refused, open_ledger(world.workspace):
         pass
-    assert "Use the version of releasegate that wrote it" in str(refused.value)
+    assert "use the version of releasegate that wrote it" in str(refused.value)
     assert releasegate("doctor", "--workspace", world.workspace.root).code == 1
     assert world.workspace.ledger.read_bytes() == before

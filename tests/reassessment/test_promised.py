@@ -1,5 +1,7 @@
 """What a decision promised beside its gates, judged of today: a budget and the verdict's probability, by hand."""
 
+import re
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from tasks.request.load import load_request
 from tasks.request.model import UncertainTerms
 from tests.support.reassessments import inputs_like, reassessment
 from tests.support.records import approved, changed
+from tests.support.rendered import reassessment_html
 from tests.support.world import World, make_world, recipient
 
 STAKES = Payoffs(benefit=10, loss=20, gain=20, cost=2)
@@ -181,3 +184,9 @@ def test_terms_of_who_has_the_same_representation_are_told_apart(tmp_path: Path)
         "Terms of the recipient are others: uncertain.loss.",
         "Terms of university, who has the same representation, are others: stakes.cost.",
     ]
+
+
+def test_the_day_that_the_next_is_due_is_told_once() -> None:
+    due = date(2026, 6, 30)
+    (told,) = re.findall("it (?:is|was) due by [^<]*", reassessment_html(reassessment(due=due, next_due=due)))
+    assert told.count("30 June 2026") == 1

@@ -138,7 +138,7 @@ class TestSequential:
         assert (
             "The gates set how large groups are, and so how coarse the copy is: a risk of at most 0.09 takes groups of "
             "at least 12; at the amounts of section 3 a single attempt pays below 75 people (it costs 4.00 and gains "
-            "300.00 if it names the right one) and repeated attempts below 76. The largest of these decides. If "
+            "300.00 if it names the right one) and repeated attempts below 77. The largest of these decides. If "
             "attempts cost more or gained less, smaller groups would deter anyone who weighs the cost, and another "
             "gate might close."
         ) in sections_found["loss"]

@@ -70,8 +70,7 @@ _TOO_MANY_STRATEGIES = (
     "Not tried: it chooses for each record among all levels of all columns, which takes minutes here."
 )
 _NOT_BY_TERMS = (
-    "Every gate that depends on a term of the request is open; what blocked the release is among its reasons and has "
-    "to be remedied there."
+    "Nothing else that the request states stands in the way of this release: remedy that, and release again."
 )
 
 

@@ -332,7 +332,7 @@ def _terms(trial: Trial) -> Iterator[tuple[str, dict[str, Any]]]:
             values[f"{_GENERALIZATION}.adversary_belief"] = None
         yield "repeated attempts (adversary: sequential)", values
     for name, finer in _finer(request).items():
-        yield f"levels of {name}: {finer.current} in place of {finer.needed}", {finer.where: finer.value}
+        yield f"levels of {name}: {finer.current} (tried with {finer.needed})", {finer.where: finer.value}
 
 
 def _finer(request: ReleaseRequest) -> dict[str, LevelsChange]:

@@ -299,13 +299,14 @@ class Explanation:
 def strongest_reasons(gates: Sequence[GateResult], most: int = STRONGEST) -> tuple[Reason, ...]:
     """The ``most`` strongest reasons of a verdict; equally strong ones in the order of the record.
 
-    Where gates failed, these, furthest beyond first; else the tightest, whose figures are nearest to their thresholds.
-    Conditions that are fulfilled have no distance and are none.
+    Where gates failed, these, conditions first, then those not measured, then furthest beyond; else the
+    tightest, whose figures are nearest to their thresholds. Conditions that are fulfilled have no distance and
+    are none.
     """
     reasons = [Reason(gate, _beyond(gate)) for gate in gates]
     failed = [reason for reason in reasons if reason.failed]
     chosen = failed or [reason for reason in reasons if math.isfinite(reason.beyond)]
-    return tuple(sorted(chosen, key=lambda reason: -reason.beyond)[:most])
+    return tuple(sorted(chosen, key=lambda reason: (-reason.beyond, reason.gate.measured is None))[:most])
 
 
 def _beyond(gate: GateResult) -> float:
