@@ -133,12 +133,12 @@ def test_groups_and_values_alone_are_counted_in_people_where_these_have_several_
     assert [one.smallest for one in draft.levels["ward"]] == [PEOPLE // 3, PEOPLE]
     assert draft.levels["dob"][0].smallest == 1
     assert "minimum: 1940-01-01" in draft.text
-    assert "# People whose values in these columns no other person has: " in draft.text
+    assert "# People with unique values: " in draft.text
 
 
 def test_records_alone_are_called_so_where_each_row_is_a_person() -> None:
     draft = drafted(id=[f"P{row}" for row in range(60)], age=range(20, 80), sex=["F", "M"] * 30)
-    assert "# Records whose values in these columns no other record has: 100 % by age + sex." in draft.text
+    assert "# Records with unique values: 100 % by age + sex." in draft.text
 
 
 def test_a_column_with_far_fewer_values_than_the_people_have_combinations_is_no_person() -> None:

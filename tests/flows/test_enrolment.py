@@ -1,6 +1,7 @@
 """Enrolments: a request is decided by rules and counts that an officer has enrolled, and by no others."""
 
 import json
+import logging
 import re
 import shutil
 from collections.abc import Callable
@@ -324,6 +325,9 @@ def test_a_release_from_another_folder_begins_no_workspace(
 def test_a_service_takes_a_workspace_by_its_name_in_the_current_folder(
     named: str, begun: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    log = logging.getLogger("releasegate")  # the service sets its own up
+    for name, value in (("handlers", [*log.handlers]), ("level", log.level), ("propagate", log.propagate)):
+        monkeypatch.setattr(log, name, value)
     shutil.move(begun.workspace.root, begun.folder / "workspace")
     monkeypatch.chdir(begun.folder)
     monkeypatch.delenv("RELEASEGATE_WORKSPACE", raising=False)

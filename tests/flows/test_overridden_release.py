@@ -246,7 +246,7 @@ def killed(*_: object, **__: object) -> None:
     ("changes", "told"),
     [
         ({"by": REVIEWER}, "name you as an officer"),
-        ({"by": "a. steward"}, "a name that may be the requester's"),
+        ({"by": "a. steward"}, "got: the requester"),
         ({"reason": " "}, "reason cannot be recorded"),
         ({"gates": ["validation.passed"]}, "not closed"),
         ({"gates": ["released.suppressed_share"]}, "not closed"),

@@ -299,9 +299,9 @@ class Explanation:
 def strongest_reasons(gates: Sequence[GateResult], most: int = STRONGEST) -> tuple[Reason, ...]:
     """The ``most`` strongest reasons of a verdict; equally strong ones in the order of the record.
 
-    Where gates failed, these, conditions first, then those not measured, then furthest beyond; else the
-    tightest, whose figures are nearest to their thresholds. Conditions that are fulfilled have no distance and
-    are none.
+    Where gates failed, these, furthest beyond first, those not measured after the others that no figure tells; else
+    the tightest, whose figures are nearest to their thresholds. Conditions that are fulfilled have no distance and are
+    none.
     """
     reasons = [Reason(gate, _beyond(gate)) for gate in gates]
     failed = [reason for reason in reasons if reason.failed]
