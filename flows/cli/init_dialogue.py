@@ -249,7 +249,7 @@ class Dialogue:
             [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items()],
         )
         text = asked.text(
-            f"all changes in one line, such as 4-6,9=s 12=w ({BACK} at a later question comes back here); Enter: none"
+            "all changes in one line, such as 4-6,9=s 12=w; Enter: none"
             if quasi
             else "columns in groups (a request needs one), such as 3,5=q",
             "Columns in groups are quasi-identifiers, known to neighbours and registers. You state whether anybody "

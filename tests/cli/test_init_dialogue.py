@@ -376,7 +376,7 @@ def test_changes_are_shown_and_what_they_leave_open_is_told(tmp_path: Path) -> N
     words = " ".join(session.shown.split())
     told = "disease: no longer protected as a secret. If nobody outside knows it, go back (<) and put disease=s"
     assert f"{told} among the changes, or =k if few do." in words
-    assert "All changes in one line, such as 4-6,9=s 12=w (< at a later question comes back here); Enter: none" in words
+    assert "All changes in one line, such as 4-6,9=s 12=w; Enter: none" in words
     assert "a reason counts only where nobody outside can know grouping (known_probability: 0)" in words
     agreement = load_request(tmp_path / "request.yaml").request.recipients[0].agreement
     assert (agreement.penalty, agreement.detection_rate) == (50_000, None)
