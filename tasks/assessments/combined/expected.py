@@ -86,8 +86,8 @@ def expected_of_rows(
     of_rows = events_weights(candidate.request)
     if not of_rows and not any(one.any() for one in heaviest):
         presumed = presumed_columns(candidate.request)
-        unlooked = [np.ones_like(one) if name in presumed else one for name, one in zip(names, heaviest, strict=True)]
-        heaviest, lightest = unlooked, unlooked
+        equal = [np.ones_like(one) if name in presumed else one for name, one in zip(names, heaviest, strict=True)]
+        heaviest, lightest = equal, equal
     if of_rows:  # columns that nobody knows, of which everything is learned of a person who is found
         codes = np.column_stack([codes, np.zeros((len(codes), len(of_rows)), dtype=codes.dtype)])
         known = np.append(known, np.zeros(len(of_rows)))
