@@ -5,6 +5,7 @@ import io
 import os
 import sys
 import traceback
+from contextvars import copy_context
 from importlib import import_module
 from typing import Any, Final
 
@@ -138,6 +139,10 @@ def _root(
 
 def main() -> None:
     """Run a command and leave with its exit code; no traceback reaches the terminal."""
+    sys.exit(copy_context().run(_run))  # in a context of its own: what it sets ends with the command
+
+
+def _run() -> int:
     gc.set_threshold(*_COLLECTOR)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # more threads wait for each other longer than they work
         os.environ.setdefault(name, "1")
@@ -173,4 +178,4 @@ def main() -> None:
     if code == _INTERRUPTED and not says_it_stopped.get():
         notices.print("stopped; the same command can be run again")
     gc.freeze()  # the interpreter need not search a million objects for cycles as it ends
-    sys.exit(int(code))
+    return int(code)

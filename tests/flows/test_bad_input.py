@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from flows.cli.output import as_json
 from tasks.core.errors import BadInput, DataError, HierarchyError, PopulationError, RequestError, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -404,6 +405,7 @@ def test_a_refusal_as_json(world: World, releasegate: Any) -> None:
     assert told.document["ok"] is False
     assert told.document["error"].keys() == {"what", "where", "expected", "got", "fix", "problems"}
     assert "recipients[0].stakes.cost" in told.document["error"]["where"]
+    assert not as_json.get()  # the command's choice ends with it, here as in a process that runs several
 
 
 def test_a_request_whose_name_is_no_text(world: World, releasegate: Any) -> None:
