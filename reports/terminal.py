@@ -61,13 +61,25 @@ def show(blocks: Iterable[Block], console: Console) -> None:
             # It may hold a path, which stays whole; paragraphs break between words.
             console.print(styled(block), soft_wrap=True)
         elif isinstance(block, Paragraph):
-            console.print(styled(block.text, _STYLES.get(block.style, "")))
+            console.print(_hanging(styled(block.text, _STYLES.get(block.style, "")), console))
         elif isinstance(block, Bullets):
             console.print(Text("\n").join(Text.assemble("• ", styled(item)) for item in block.items), soft_wrap=True)
         elif isinstance(block, Facts | Table):
             if block.caption:
                 console.print(styled(block.caption, "italic"))
             console.print(_grid(block, console))
+
+
+def _hanging(paragraph: Text, console: Console) -> Text:
+    """A paragraph whose lines are indented as its first is; those below an arrow, as its words are."""
+    indent = paragraph.plain.removesuffix(paragraph.plain.lstrip(" →"))
+    parts = paragraph[len(indent) :].split("\n")
+    lines = [line for part in parts for line in part.wrap(console, console.width - len(indent))]
+    for line in lines:
+        line.rstrip()
+    return Text("\n").join(
+        Text.assemble(" " * len(indent) if place else indent, line) for place, line in enumerate(lines)
+    )
 
 
 def _grid(block: Facts | Table, console: Console) -> Grid:

@@ -96,7 +96,7 @@ def decision_lines(record: DecisionRecord) -> Iterator[Block]:
     if record.decision is Verdict.BLOCKED:
         yield from recorded_remedies(record)
     if kept := usefulness(RecordView(record)):
-        yield Paragraph(f"  {kept}", "lead")
+        yield Paragraph(text("  {}", kept), "lead")
     records, small_cell = RecordCounts.of(record), record.policy.small_cell
     written = (write_result(gate, records=records, small_cell=small_cell) for gate in record.gates)
     gates = ((_mark(gate), gate.heading, *texts) for gate, texts in zip(record.gates, written, strict=True))

@@ -228,8 +228,8 @@ def digest_text(digest: str) -> Markup:
     return text('<code class="hash">{}</code>', digest)
 
 
-def lines(*parts: str) -> Markup:
-    """Texts one below the other; empty ones are left out."""
+def lines(*parts: str | None) -> Markup:
+    """Texts one below the other; those that are None or empty are left out."""
     return Markup("<br>").join(part for part in parts if part)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from reports.model import numbers
-from reports.model.document import Paragraph, listed, named, said, sentence_start, text
+from reports.model.document import Paragraph, lines, listed, named, said, sentence_start, text
 from reports.model.methods import masking_method
 from reports.model.population import rests_on
 from reports.model.record_view import RecordView
@@ -262,7 +262,7 @@ def _of_rows(known: KnownRowsFact | None) -> str | None:
 
 
 def usefulness(view: RecordView) -> str | None:
-    """Information kept and the columns that lost most, for a terminal; None where nothing was measured or lost."""
+    """Information kept and the columns that lost most, a sentence a line; None where nothing was measured or lost."""
     if view.record.risk is None:
         return None
     kept, lost = information_kept(view), _lost_most(view)
@@ -275,8 +275,8 @@ def usefulness(view: RecordView) -> str | None:
         else None
     )
     kept_of_it = f"Information kept: {numbers.percent(kept)}{_weighed(view)}."
-    groups = one_grouping(view) or said(_values_lost(view), uneven)
-    return said(
+    groups = one_grouping(view) or lines(_values_lost(view), uneven)
+    return lines(
         _needed_lost(view),
         kept_of_it,
         lost,

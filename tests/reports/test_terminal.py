@@ -38,6 +38,17 @@ def test_a_path_is_never_broken_and_paragraphs_break_between_words() -> None:
     assert max(map(len, shown(Paragraph("a word " * 20)).splitlines())) <= 40
 
 
+def test_lines_of_a_paragraph_are_indented_as_its_first_and_below_an_arrow_as_its_words() -> None:
+    two = text("  {}", lines("Information kept: 97%, where sex counts for nothing.", "Lost most: sex."))
+    assert shown(Paragraph(two)).splitlines() == [
+        "  Information kept: 97%, where sex",
+        "  counts for nothing.",
+        "  Lost most: sex.",
+    ]
+    remedy = Paragraph("  → Larger groups to hide in, or another method.", "lead")
+    assert shown(remedy).splitlines() == ["  → Larger groups to hide in, or another", "    method."]
+
+
 def test_a_title_may_be_wider_than_its_table() -> None:
     said = shown(Table("A title wider than the table", "name 60 | figure 40r", [("one", "1"), (strong("two"), "22")]))
     assert [line.rstrip() for line in said.splitlines()] == [
