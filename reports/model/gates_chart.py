@@ -16,8 +16,8 @@ from reports.model.charts import (
     labelled,
     line_key,
 )
-from tasks.candidate.measures import MEASURES, Scale
 from tasks.decision.record import GateResult
+from tasks.request.measures import MEASURES, Scale
 from tasks.request.model import Measure
 
 _ROW = 15.0

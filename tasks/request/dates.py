@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tasks.request.attribute import Attribute, Role, ValueType
-from tasks.request.gate import DATES
+from tasks.request.measures import DATES
 from tasks.request.part import Rule, at_first, listed
 from tasks.request.population_rules import decoys_asked, named_in_policy
 

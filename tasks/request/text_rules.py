@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tasks.request.gate import Measure
+from tasks.request.measures import Measure
 from tasks.request.part import Rule, listed
 from tasks.request.population_rules import decoys_asked
 

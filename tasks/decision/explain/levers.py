@@ -17,10 +17,10 @@ from scipy.special import logit
 
 from tasks.adversary.planning.deterrence import Term, term_value
 from tasks.adversary.profile import AdversaryProfile
-from tasks.candidate.measures import MEASURES
 from tasks.core.errors import RequestError
 from tasks.decision.explain.result import LogOddsChange, NoFlip, TermChange
 from tasks.masking.registry import METHODS
+from tasks.request.measures import MEASURES
 from tasks.request.model import PARAMETER_OF, AdversaryTerms, Gate, Masking, Measure, Recipient, ReleaseRequest, Role
 
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
