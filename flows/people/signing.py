@@ -17,7 +17,7 @@ from flows.people.persons import check_holder, check_own_login, enrolled
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger
-from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError, system_refusal
 from tasks.core.files import write_new
 from tasks.core.people import WorkflowRole, same_person
 from tasks.core.secret_variables import secret
@@ -144,16 +144,13 @@ def make_key(name: str, roles: Iterable[WorkflowRole], key_file: Path | None, as
     write_key(file, signer.key, passphrase)
     with ExitStack() as undo:
         undo.callback(file.unlink, missing_ok=True)
-        try:
+        with system_refusal(
+            "the public key cannot be written",
+            where=str(public),
+            expected="no such file, in a folder with room on its disk",
+            fix="name another place with --key-file",
+        ):
             write_new(public, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n")
-        except OSError as error:
-            raise WorkspaceError(
-                "the public key cannot be written",
-                where=str(public),
-                expected="no such file, in a folder with room on its disk",
-                got=error.strerror or "the system refused",
-                fix="name another place with --key-file",
-            ) from None
         undo.pop_all()
     return file, public
 

@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from flows.studio.runs import Teller
 from flows.workspace.folders import Workspace
 from flows.workspace.parent_process import end_with_parent
+from flows.workspace.told_progress import Teller
 from tasks.core.errors import ReleasegateError, RequestError
 from tasks.core.guard import guarded
 from tasks.core.modes import owner_only

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from flows.web.jobs import JOB, RESULT, STEPS, JobKind
-from flows.workspace.actor import acting_as, utc_now
+from flows.workspace.actor import acting_as
 from flows.workspace.folders import Workspace
 from flows.workspace.parent_process import end_with_parent
 from flows.workspace.progress import listening
+from flows.workspace.told_progress import Teller
 from reports.model.document import Block, Heading, Paragraph, Table
 from reports.model.smallcell import SmallCellRule
 from reports.templating import render
@@ -110,12 +111,7 @@ _WORK: Mapping[JobKind, Callable[[Mapping[str, Any]], tuple[list[Block], int]]] 
 def main(folder: Path) -> int:
     """Do the work; returns 0 once there is a result, 1 where there is none."""
     given = json.loads((folder / JOB).read_bytes())
-
-    def tell(**document: object) -> None:
-        with (folder / STEPS).open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps({"at": utc_now().isoformat(), **document}) + "\n")
-
-    kind = JobKind(given["kind"])
+    tell, kind = Teller(folder / STEPS).tell, JobKind(given["kind"])
     try:
         with (
             owner_only(),

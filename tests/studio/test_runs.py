@@ -3,7 +3,8 @@
 import fcntl
 from pathlib import Path
 
-from flows.studio.runs import LOCK, PROGRESS, Teller, read_state
+from flows.studio.runs import LOCK, PROGRESS, read_state
+from flows.workspace.told_progress import Teller
 
 
 def test_there_is_no_run_before_the_first(tmp_path: Path) -> None:
