@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -37,14 +38,14 @@ Ask = Callable[[], str]
 """Asks for a passphrase where the environment gives none."""
 
 
-def nobody_to_ask() -> str:
+def nobody_to_ask(key: str = "the key", variable: str = PASSPHRASE) -> NoReturn:
     """Refuse with a WorkspaceError, in place of asking for a passphrase."""
     raise WorkspaceError(
-        "the passphrase of the key is needed",
-        where=f"environment variable {PASSPHRASE}",
+        f"the passphrase of {key} is needed",
+        where=f"environment variable {variable}",
         expected="the passphrase, or a terminal to ask for it",
         got="neither",
-        fix=f"run the command at a terminal, or set {PASSPHRASE}",
+        fix=f"run the command at a terminal, or set {variable}",
     )
 
 

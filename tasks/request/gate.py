@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from tasks.core.plural import listed
 from tasks.request.measures import LARGER_IS_BETTER, MEASURES, Measure
-from tasks.request.part import RequestPart, Rule, Text, listed
+from tasks.request.part import RequestPart, Rule, Text
 
 _SUM = 1e-9
 _MASKED_TOGETHER = 200
