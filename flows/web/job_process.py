@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from flows.workspace.actor import acting_as
 from flows.workspace.folders import Workspace
 from flows.workspace.parent_process import end_with_parent
 from flows.workspace.progress import listening
-from flows.workspace.told_progress import Teller
+from flows.workspace.told_progress import tell_in
 from reports.model.document import Block, Heading, Paragraph, Table
 from reports.model.smallcell import SmallCellRule
 from reports.templating import render
@@ -111,7 +112,7 @@ _WORK: Mapping[JobKind, Callable[[Mapping[str, Any]], tuple[list[Block], int]]] 
 def main(folder: Path) -> int:
     """Do the work; returns 0 once there is a result, 1 where there is none."""
     given = json.loads((folder / JOB).read_bytes())
-    tell, kind = Teller(folder / STEPS).tell, JobKind(given["kind"])
+    tell, kind = partial(tell_in, folder / STEPS), JobKind(given["kind"])
     try:
         with (
             owner_only(),

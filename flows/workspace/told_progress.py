@@ -14,16 +14,10 @@ from tasks.core.secret_variables import secrets_for_runs
 _LONGEST_TEXT = 2000
 
 
-class Teller:
-    """Writes the progress of work."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def tell(self, **document: object) -> None:
-        """Append a document."""
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps({"at": utc_now().isoformat(), **document}) + "\n")
+def tell_in(path: Path, **document: object) -> None:
+    """Append a document, with the time, to a file."""
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps({"at": utc_now().isoformat(), **document}) + "\n")
 
 
 def told_in(path: Path) -> list[dict[str, Any]]:
