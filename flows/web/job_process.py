@@ -72,7 +72,7 @@ def dry_run_job(given: Mapping[str, Any]) -> tuple[list[Block], int]:
     from reports.explanation.answer import WOULD_BE  # noqa: PLC0415
     from reports.model.record_view import RecordView  # noqa: PLC0415
     from reports.sections.answer import usefulness  # noqa: PLC0415
-    from tasks.decision.measures import RecordCounts, write_result  # noqa: PLC0415
+    from tasks.decision.written_figures import RecordCounts, write_result  # noqa: PLC0415
 
     place, roots = Path(given["workspace"]), [Path(root) for root in given["roots"]]
     with gate.dry_run(Path(given["document"]), place, roots, handed_in_by=given["handed_in_by"]) as made:

@@ -23,8 +23,8 @@ from tasks.core.errors import StageFailed
 from tasks.core.fact import Fact, Interval
 from tasks.core.plural import listed
 from tasks.decision.gates import DECOYS_DETECTABLE
-from tasks.decision.measures import RecordCounts, is_told_as_bound, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.written_figures import RecordCounts, is_told_as_bound, write_result
 from tasks.masking.facts import MaskingFact
 from tasks.request.model import Measure, PopulationBasis, Role
 

@@ -10,8 +10,8 @@ from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period
 from tasks.audit.report import AttackCount, AuditAttackRow, AuditGateRow, NearRow, ShareRange
 from tasks.decision.bodies import Intruder, KeptGate
-from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import GateResult, Verdict
+from tasks.decision.written_figures import RecordCounts, write_result
 from tasks.request.measures import MEASURES
 from tasks.request.model import Measure
 

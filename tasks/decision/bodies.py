@@ -27,9 +27,9 @@ from tasks.core.fact import Fact, Interval, Sha256
 from tasks.core.people import WorkflowRole
 from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import DECOYS_DETECTABLE
-from tasks.decision.measures import RecordCounts, counts_records
 from tasks.decision.record import DecisionRecord, GateResult
 from tasks.decision.votes import Ballot
+from tasks.decision.written_figures import RecordCounts, counts_records
 
 _MOST_REASONS = 40
 _LONGEST_REASON = 1000

@@ -1,4 +1,4 @@
-"""The measures that gates judge, as people read them in reasons, reports and explanations alike."""
+"""Figures that gates judge as people read them, in reasons, reports and explanations; small counts become bounds."""
 
 from collections.abc import Mapping
 from decimal import Context, Decimal
