@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tasks.candidate.measures import MEASURES
+from tasks.request.measures import MEASURES
 from tasks.request.model import LARGER_IS_BETTER, Policy
 
 PAGE = Path(__file__).parents[1] / "docs" / "terms.md"

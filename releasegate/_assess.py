@@ -52,7 +52,7 @@ class Assessed(dict[str, Finding[Any]]):
     def _shown(self) -> "Iterator[Block]":
         from reports.model.document import Heading, Table, passed  # noqa: PLC0415
         from reports.model.gates_chart import gates_chart  # noqa: PLC0415
-        from tasks.decision.measures import write_result  # noqa: PLC0415
+        from tasks.decision.written_figures import write_result  # noqa: PLC0415
 
         number = sum(gate.passed for gate in self.gates)
         yield Heading(f"{self.recipient}: {number} of {len(self.gates)} gates on measured risk and utility pass")

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from reports.model import numbers
-from reports.model.document import DASH, Row, Table
+from reports.model.document import DASH, Table
 from tasks.audit.report import AuditReport, RecordRange
 from tasks.decision.bodies import Intruder
 
@@ -23,13 +23,16 @@ _NOT_RECORDED, _NONE = "not recorded", "none recorded"
 _LONGEST = 240
 
 
+_Cell = str | int | date | RecordRange | None
+
+
 @dataclass(frozen=True)
 class _Listing:
     """Declaration of a table."""
 
     caption: str
     head: str
-    cells: Callable[[Any, str], Row]
+    cells: Callable[[Any, str], Sequence[_Cell]]
     """Cells of a row, from the row and its entry number as it is printed."""
     latest: bool = False
     """Whether the rows of the latest entries are printed, not the first rows."""
@@ -56,7 +59,7 @@ def listing(report: AuditReport, name: str) -> Table:
         caption += f". {which} {len(shown)} of {numbers.integer(len(rows))} rows; all are in {file}.csv and audit.json."
     marks = [" †" if broken_at is not None and number(row) >= broken_at else "" for row in shown]
     cells = [table.cells(row, f"#{number(row)}{mark}") for row, mark in zip(shown, marks, strict=True)]
-    return Table(caption, table.head, cells)
+    return Table(caption, table.head, [tuple(map(_text, own)) for own in cells])
 
 
 def activity(report: AuditReport) -> Table:
@@ -96,6 +99,16 @@ def part(used: float | None) -> str:
     return numbers.percent(used) if used < 1 else f"{used * 100:,.4g}%"
 
 
+def _text(cell: _Cell) -> str:
+    if cell is None or isinstance(cell, RecordRange):
+        return written(cell)
+    if isinstance(cell, datetime):
+        return _time(cell)
+    if isinstance(cell, date):
+        return cell.isoformat()
+    return cell if isinstance(cell, str) else numbers.integer(cell)
+
+
 def written(count: RecordRange | None) -> str:
     """A number of records, or a range that discloses no small count.
 
@@ -130,8 +143,8 @@ def _time(moment: datetime) -> str:
     return f"{numbers.utc(moment):%Y-%m-%d %H:%M}"
 
 
-def _day(day: date | None) -> str:
-    return _NOT_RECORDED if day is None else day.isoformat()
+def _at(entry: str, moment: datetime) -> str:
+    return f"{entry} {_time(moment)}"
 
 
 def _clipped(*parts: str) -> str:
@@ -150,10 +163,6 @@ def _recipient(row: Any) -> str:
     return f"{row.organisation} ({row.recipient})"
 
 
-def _late(days: int | None) -> str:
-    return "in time" if days is None else numbers.integer(days)
-
-
 def _risk(value: float | None) -> str:
     return _NOT_RECORDED if value is None else numbers.risk(value)
 
@@ -166,26 +175,26 @@ def _response(row: Any) -> str:
     return f"{row.response} {_time(row.response_at)}, after {after}"
 
 
-def _file(row: Any, entry: str) -> Row:
+def _file(row: Any, entry: str) -> Sequence[_Cell]:
     copy = f" (copy {numbers.integer(row.copy_of_data)} of these data)" if row.copy_of_data > 1 else ""
     overridden = f"; {numbers.integer(len(row.overridden))} overridden" if row.overridden else ""
     return (
         row.recipient,
-        numbers.integer(row.number),
-        f"{entry} {_time(row.released_at)}",
+        row.number,
+        _at(entry, row.released_at),
         f"{_id(row.release_id)}, {row.dataset}{copy}",
-        written(row.records),
-        written(row.cumulative_records),
+        row.records,
+        row.cumulative_records,
         _risk(row.highest_risk),
         f"{row.state}{overridden}",
     )
 
 
-def _policy(row: Any, entry: str) -> Row:
+def _policy(row: Any, entry: str) -> Sequence[_Cell]:
     same = "; same version, different contents" if row.same_version else ""
     before = DASH if row.before_version is None else f"{row.before_version}, {_id(row.before_sha256)}{same}"
     return (
-        f"{entry} {_time(row.at)}",
+        _at(entry, row.at),
         f"{row.policy}, {row.version}",
         numbers.short(row.sha256),
         before,
@@ -199,7 +208,7 @@ _TABLES: Mapping[str, _Listing] = {
         "Requests and their outcomes",
         "Entry, requested 18 | Release, title 21 | Requested by (login) 13 | Recipient 12 | Outcome 18 | Reason 18",
         lambda row, entry: (
-            f"{entry} {_time(row.requested_at)}",
+            _at(entry, row.requested_at),
             f"{_id(row.release_id)}{f', {row.title}' if row.title else ''}",
             f"{row.requested_by or _NOT_RECORDED} ({row.login})",
             row.recipient or "all",
@@ -214,10 +223,10 @@ _TABLES: Mapping[str, _Listing] = {
         "Highest risk 14p",
         lambda row, _: (
             _recipient(row),
-            numbers.integer(row.files),
-            numbers.integer(row.files_in_period),
-            numbers.integer(row.datasets),
-            written(row.records),
+            row.files,
+            row.files_in_period,
+            row.datasets,
+            row.records,
             numbers.risk(row.expected),
             _risk(row.highest_risk),
         ),
@@ -232,13 +241,7 @@ _TABLES: Mapping[str, _Listing] = {
     "certificates": _Listing(
         "Determinations in force, the first to expire first",
         "Entry 10 | Release 17 | Recipient 43 | Valid until 16 | Days left 14p",
-        lambda row, entry: (
-            entry,
-            _id(row.release_id),
-            _recipient(row),
-            _day(row.valid_until),
-            numbers.integer(row.days_left),
-        ),
+        lambda row, entry: (entry, _id(row.release_id), _recipient(row), row.valid_until, row.days_left),
     ),
     "past_due": _Listing(
         "Past their last day, with the file still in use",
@@ -247,8 +250,8 @@ _TABLES: Mapping[str, _Listing] = {
             entry,
             _id(row.release_id),
             _recipient(row),
-            _day(row.valid_until),
-            numbers.integer(row.days_past),
+            row.valid_until,
+            row.days_past,
             _id(row.renewed_by) if row.renewed_by else _NONE,
         ),
     ),
@@ -256,13 +259,13 @@ _TABLES: Mapping[str, _Listing] = {
         "Re-assessments",
         "Entry, time 17 | Release 16 | Recipient 14 | Verdict 15 | Before 14 | Gates changed 14 | Days late 10p",
         lambda row, entry: (
-            f"{entry} {_time(row.at)}",
+            _at(entry, row.at),
             _id(row.release_id),
             row.recipient,
             f"{row.verdict}{', unchanged' if row.repeated else ''}",
             row.before,
             ", ".join(row.gates) or "none",
-            _late(row.days_late),
+            "in time" if row.days_late is None else row.days_late,
         ),
         latest=True,
     ),
@@ -270,7 +273,7 @@ _TABLES: Mapping[str, _Listing] = {
         "Copies that would be blocked today",
         "Entry, time 17 | Release 16 | Recipient 25 | State 12 | Because 30",
         lambda row, entry: (
-            f"{entry} {_time(row.at)}",
+            _at(entry, row.at),
             _id(row.release_id),
             _recipient(row),
             row.state,
@@ -281,26 +284,19 @@ _TABLES: Mapping[str, _Listing] = {
     "overdue": _Listing(
         "Overdue for re-assessment",
         "Entry 10 | Release 17 | Recipient 35 | Last re-assessed 16 | Due 12 | Days late 10p",
-        lambda row, entry: (
-            entry,
-            _id(row.release_id),
-            _recipient(row),
-            _time(row.last) if row.last else "never",
-            _day(row.due),
-            numbers.integer(row.days_late),
-        ),
+        lambda row, entry: (entry, _id(row.release_id), _recipient(row), row.last or "never", row.due, row.days_late),
     ),
     "renewals": _Listing(
         "Renewed determinations of the same data",
         "Entry, decided 18 | Recipient 15 | Release, verdict 20 | Earlier one, verdict 20 | Verdict changed 12 | Days "
         "late 15p",
         lambda row, entry: (
-            f"{entry} {_time(row.decided_at)}",
+            _at(entry, row.decided_at),
             row.recipient,
             f"{_id(row.release_id)}, {row.verdict}",
             f"{_id(row.earlier_release_id)}, {row.earlier_verdict}",
             "yes" if row.changed else "no",
-            _late(row.days_late),
+            "in time" if row.days_late is None else row.days_late,
         ),
         latest=True,
     ),
@@ -308,7 +304,7 @@ _TABLES: Mapping[str, _Listing] = {
         "Overrides, since the ledger began, and revocations in the period",
         "Entry, time 18 | What 11 | Release, recipient 17 | By (login) 18 | Reason 24 | State now 12",
         lambda row, entry: (
-            f"{entry} {_time(row.at)}",
+            _at(entry, row.at),
             row.what if row.in_period else f"{row.what}, before the period",
             _copy(row),
             f"{row.by}, {row.role} ({row.login}; {'signed' if row.signed else 'not signed'})",
@@ -326,17 +322,13 @@ _TABLES: Mapping[str, _Listing] = {
     "gates": _Listing(
         "Figures of the period by gate, and the part that they use of what the gate allows",
         "Gate 40 | Applied 10p | Failed 10p | Near 8p | Least used 10p | Median 10p | Most used 12p",
-        lambda row, _: (
-            row.title,
-            *map(numbers.integer, (row.judged, row.failed, row.near)),
-            *map(part, (row.lowest, row.median, row.highest)),
-        ),
+        lambda row, _: (row.title, row.judged, row.failed, row.near, *map(part, (row.lowest, row.median, row.highest))),
     ),
     "near": _Listing(
         "Figures near their threshold, the nearest first",
         "Entry, decided 18 | Release, recipient 17 | Gate 24 | Measured 11p | Allowed 12 | Part used 8p | State 10",
         lambda row, entry: (
-            f"{entry} {_time(row.decided_at)}",
+            _at(entry, row.decided_at),
             _copy(row),
             row.title,
             row.measured,
@@ -350,7 +342,7 @@ _TABLES: Mapping[str, _Listing] = {
         "Entry, decided 18 | Release, recipient 16 | Linked with the file alone 14p | Linked with rule and maskings "
         "14p | Linked by masked numbers 14p | Guessing 12p | Verdict 12",
         lambda rows, entry: (
-            f"{entry} {_time(rows[0].decided_at)}",
+            _at(entry, rows[0].decided_at),
             _copy(rows[0]),
             *(_linked(next((row for row in rows if row.intruder == kind), None)) for kind in INTRUDERS),
             numbers.percent(max(row.baseline for row in rows)),
@@ -362,7 +354,7 @@ _TABLES: Mapping[str, _Listing] = {
         "Traces and responses",
         "Entry, traced 18 | Release, first delivered 18 | By (login); of 14 | Verdict 19 | Named 13 | Response 18",
         lambda row, entry: (
-            f"{entry} {_time(row.at)}",
+            _at(entry, row.at),
             f"{_id(row.release_id)} {_time(row.released_at) if row.released_at else 'not delivered'}",
             f"{row.by}; {row.incident or _NOT_RECORDED}",
             f"{row.verdict}{f': {_clipped(row.reason)}' if row.reason else ''}",
@@ -378,9 +370,9 @@ _TABLES: Mapping[str, _Listing] = {
             entry,
             row.agreement,
             _recipient(row),
-            _day(row.expires),
-            numbers.integer(row.days_left) if row.days_left >= 0 else "ended",
-            numbers.integer(row.files),
+            row.expires,
+            row.days_left if row.days_left >= 0 else "ended",
+            row.files,
         ),
     ),
     "destructions": _Listing(
@@ -392,34 +384,28 @@ _TABLES: Mapping[str, _Listing] = {
             row.recipient,
             numbers.short(row.file_sha256),
             row.because,
-            _day(row.due),
-            numbers.integer(row.days_past),
+            row.due,
+            row.days_past,
         ),
     ),
     "exceptions": _Listing(
         "Exceptions",
         "Entry, time 18 | Release, recipient 22 | What 40 | Who 20",
-        lambda row, entry: (f"{entry} {_time(row.at)}", _copy(row), row.what, row.who),
+        lambda row, entry: (_at(entry, row.at), _copy(row), row.what, row.who),
         latest=True,
         rows="duties.exceptions",
     ),
     "keys": _Listing(
         "Keys of the period",
         "Entry, time 20 | What 22 | Holder 25 | Roles 18 | Login 15",
-        lambda row, entry: (
-            f"{entry} {_time(row.at)}",
-            row.what,
-            row.name or DASH,
-            ", ".join(row.roles) or DASH,
-            row.login,
-        ),
+        lambda row, entry: (_at(entry, row.at), row.what, row.name or DASH, ", ".join(row.roles) or DASH, row.login),
         latest=True,
     ),
     "signed": _Listing(
         "Determinations signed in the period",
         "Entry, time 18 | Release, recipient 22 | Certificate of 26 | Submitted by (login) 20 | Signed PDF 14",
         lambda row, entry: (
-            f"{entry} {_time(row.at)}",
+            _at(entry, row.at),
             _copy(row),
             _clipped(row.subject),
             f"{row.by or DASH} ({row.login})",

@@ -22,7 +22,6 @@ from reports.model.document import (
     VerdictBox,
     digest_text,
     kept,
-    listed,
     text,
 )
 from reports.model.record_view import RecordView
@@ -33,6 +32,7 @@ from reports.sections.summary import no_random_sample
 from reports.templating import rendering
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
+from tasks.core.plural import listed
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.encryption import SUFFIX
 

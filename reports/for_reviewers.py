@@ -6,9 +6,9 @@ from reports.model import numbers
 from reports.model.document import Row, Table
 from reports.model.methods import treatment_text
 from reports.model.record_view import RecordView
-from tasks.candidate.measures import MEASURES
 from tasks.decision.bodies import Intruder, kept_decision
 from tasks.decision.record import DecisionRecord
+from tasks.request.measures import MEASURES
 from tasks.request.model import Measure
 
 _LINKED: dict[Intruder, Measure] = {

@@ -18,23 +18,14 @@ from tasks.ledger.entry import Event
 
 @dataclass(frozen=True)
 class Rotated:
-    """Result of a rotation; shows no key.
-
-    Attributes
-    ----------
-    key
-        Public name of the new key.
-    manifests
-        Manifests that were sealed again.
-    kept
-        Old keys that are still in the key file.
-    dropped
-        Old keys that were taken out of it.
-    """
+    """Result of a rotation; shows no key."""
 
     key: str
+    """Public name of the new key."""
     manifests: int
+    """Manifests that were sealed again."""
     kept: int
+    """Old keys that are still in the key file; others were dropped from it."""
     dropped: int
 
 

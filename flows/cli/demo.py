@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.output import answer
-from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, system_refusal
 from tasks.core.guard import guarded
 from tasks.core.shipped import shipped
 
@@ -42,16 +42,13 @@ def demo(
             got="a folder with files" if folder.is_dir() else "a file",
             fix="name another folder",
         )
-    try:
+    with system_refusal(
+        "the example cannot be written",
+        where=str(folder),
+        expected="a folder that you may create files in, with room on its disk",
+        fix="name another folder",
+    ):
         _write(example.value, folder)
-    except OSError as error:
-        raise WorkspaceError(
-            "the example cannot be written",
-            where=str(folder),
-            expected="a folder that you may create files in, with room on its disk",
-            got=error.strerror or "a refusal by the system",
-            fix="name another folder",
-        ) from None
     request = folder / "request.yaml"
     commands = [f"releasegate check {request}", f"releasegate release {request} --enrol --workspace {folder}/workspace"]
     shown = [f"The example is in {folder}. Take it through the gate:\n", *(f"    {command}" for command in commands)]

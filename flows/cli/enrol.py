@@ -21,7 +21,7 @@ from flows.library.enrolment import (
     item_of,
     items_of,
     population_item,
-    sample_item,
+    stated_sample,
 )
 from flows.library.enrolment import enrol as enrol_items
 from flows.library.policies import PolicyShelf
@@ -106,19 +106,8 @@ def sample(
     A request names it by the same source and terms. Files are assumed to be random samples of it, unless they have
     everybody.
     """
-    try:
-        item = sample_item(Population(source=source, size=size, sampling_fraction=fraction, self=everybody))
-    except ValidationError:
-        item = None
-    if item is None:
-        raise BadInput(
-            "the population is not valid",
-            where="--source, --size, --fraction, --everybody",
-            expected="a source, and one of: a size from 1, a fraction above 0 and at most 1, everybody",
-            got="none of them, several, or another value",
-            fix="give one of them, as population has it in the request",
-        )
-    return _enrolled(workspace, item, officer)
+    terms = {"source": source, "size": size, "sampling_fraction": fraction, "self": everybody}
+    return _enrolled(workspace, stated_sample(terms, "--source, --size, --fraction, --everybody"), officer)
 
 
 @enrol.command()

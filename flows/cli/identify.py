@@ -14,9 +14,9 @@ from flows.incidents.tracing import opened_evidence
 from flows.workspace.folders import Workspace
 from flows.workspace.progress import listening
 from reports.model.blocks import table
-from reports.model.document import Paragraph, listed
+from reports.model.document import Paragraph
 from tasks.core.guard import guarded
-from tasks.core.plural import plural
+from tasks.core.plural import listed, plural
 
 NOTHING = "No pseudonym names a recipient."
 

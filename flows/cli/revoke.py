@@ -10,7 +10,7 @@ from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, answer
 from reports.model.blocks import outcome
-from tasks.decision.measures import RecordCounts, write_result
+from tasks.decision.written_figures import RecordCounts, write_result
 
 
 def revoke(

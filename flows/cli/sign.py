@@ -1,8 +1,9 @@
 """``releasegate sign``: an expert's signature on the determination of a release."""
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -10,8 +11,8 @@ from flows.actions.expert_signature import sign_determination
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption, asked
 from flows.cli.output import answer
+from flows.people.signing import nobody_to_ask
 from reports.model.blocks import outcome
-from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secret
 from tasks.signature.credentials import Credentials, read_pem, read_pkcs12
 
@@ -82,14 +83,6 @@ def sign(
 
 def _ask() -> str:
     """The passphrase of the expert's key, from the environment or the terminal."""
-    return secret(PASSPHRASE) or asked("Passphrase of the expert's key", _nobody_to_ask)
-
-
-def _nobody_to_ask() -> NoReturn:
-    raise WorkspaceError(
-        "the passphrase of the expert's key is needed",
-        where=f"environment variable {PASSPHRASE}",
-        expected="the passphrase, or a terminal to ask for it",
-        got="neither",
-        fix=f"run the command at a terminal, or set {PASSPHRASE}",
+    return secret(PASSPHRASE) or asked(
+        "Passphrase of the expert's key", partial(nobody_to_ask, "the expert's key", PASSPHRASE)
     )

@@ -10,7 +10,7 @@ import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, FormOption, RootsOption, WorkspaceOption
 from flows.cli.output import console
-from tasks.core.errors import DataError, WorkspaceError
+from tasks.core.errors import DataError, WorkspaceError, system_refusal
 from tasks.request.document import REQUEST_FILE
 
 _REQUESTS = (".yaml", ".yml")
@@ -74,13 +74,10 @@ def _request(file: Path, population: Path | None, form: list[str]) -> Path:
 
 
 def _listening(port: int) -> socket.socket:
-    try:
+    with system_refusal(
+        "the studio cannot listen at this port",
+        where="--port",
+        expected="a free port of this machine",
+        fix="choose another port, or none for any free one",
+    ):
         return socket.create_server(("127.0.0.1", port))
-    except OSError as error:
-        raise WorkspaceError(
-            "the studio cannot listen at this port",
-            where="--port",
-            expected="a free port of this machine",
-            got=error.strerror or "a refusal by the system",
-            fix="choose another port, or none for any free one",
-        ) from None

@@ -11,10 +11,10 @@ from reports.model.blocks import outcome, table
 from reports.model.document import Block, Paragraph, text
 from reports.model.record_view import RecordView
 from reports.sections.answer import usefulness
-from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.standing import AWAITING_SIGNATURE, Standing
 from tasks.decision.states import State
+from tasks.decision.written_figures import RecordCounts, write_result
 from tasks.request.gate import ungated
 from tasks.request.model import Role
 

@@ -5,10 +5,12 @@ the workspace makes it, and the ledger records it as the first, with their login
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
+
+from pydantic import ValidationError
 
 from flows.library.policies import keep_policy
 from flows.library.texts import LibraryText, keep_text
@@ -183,6 +185,23 @@ def sample_item(population: Population) -> EnrolledSample | None:
     stated = population.model_dump(mode="json", include={"source", "size", "sampling_fraction"})
     stated["everybody"] = population.self
     return EnrolledSample(sha256=digest(stated), **stated)
+
+
+def stated_sample(terms: Mapping[str, object], where: str = "") -> EnrolledSample:
+    """A population without a table, by its terms in a request; BadInput if these are not valid."""
+    try:
+        item = sample_item(Population.model_validate(terms))
+    except ValidationError:
+        item = None
+    if item is None:
+        raise BadInput(
+            "the population is not valid",
+            where=where,
+            expected="a source, and one of: a size from 1, a fraction above 0 and at most 1, everybody",
+            got="none of them, several, or another value",
+            fix="give one of them",
+        )
+    return item
 
 
 def _enrolment(directory: Directory, item: EnrolledItem, requester: EnrolledPerson | None, where: str) -> EnrolmentFact:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -17,7 +18,7 @@ from flows.people.persons import check_holder, check_own_login, enrolled
 from flows.workspace.actor import Clock, actor, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger
-from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, WorkspaceError, system_refusal
 from tasks.core.files import write_new
 from tasks.core.people import WorkflowRole, same_person
 from tasks.core.secret_variables import secret
@@ -37,14 +38,14 @@ Ask = Callable[[], str]
 """Asks for a passphrase where the environment gives none."""
 
 
-def nobody_to_ask() -> str:
+def nobody_to_ask(key: str = "the key", variable: str = PASSPHRASE) -> NoReturn:
     """Refuse with a WorkspaceError, in place of asking for a passphrase."""
     raise WorkspaceError(
-        "the passphrase of the key is needed",
-        where=f"environment variable {PASSPHRASE}",
+        f"the passphrase of {key} is needed",
+        where=f"environment variable {variable}",
         expected="the passphrase, or a terminal to ask for it",
         got="neither",
-        fix=f"run the command at a terminal, or set {PASSPHRASE}",
+        fix=f"run the command at a terminal, or set {variable}",
     )
 
 
@@ -144,16 +145,13 @@ def make_key(name: str, roles: Iterable[WorkflowRole], key_file: Path | None, as
     write_key(file, signer.key, passphrase)
     with ExitStack() as undo:
         undo.callback(file.unlink, missing_ok=True)
-        try:
+        with system_refusal(
+            "the public key cannot be written",
+            where=str(public),
+            expected="no such file, in a folder with room on its disk",
+            fix="name another place with --key-file",
+        ):
             write_new(public, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n")
-        except OSError as error:
-            raise WorkspaceError(
-                "the public key cannot be written",
-                where=str(public),
-                expected="no such file, in a folder with room on its disk",
-                got=error.strerror or "the system refused",
-                fix="name another place with --key-file",
-            ) from None
         undo.pop_all()
     return file, public
 

@@ -25,15 +25,12 @@ class Runner(Protocol):
 
     def call(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
         """Result of a stage; its errors are those of the gate."""
-        ...
 
     def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
         """Results of several pieces of work, as many at once as the runner can; all may wait for the first."""
-        ...
 
     def together(self) -> AbstractContextManager[None]:
         """Entered around stages that share objects in memory."""
-        ...
 
 
 def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from flows.pipeline.embedded_prefect import (
 from flows.releases.program import ROOT
 from flows.service.config import Service
 from flows.service.logs import log
-from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
+from tasks.core.errors import BadInput, ReleasegateError, system_refusal
 from tasks.core.secret_variables import FOR_RUNS, SECRETS
 
 _HEALTH_SECONDS = 5.0
@@ -257,16 +257,13 @@ def check_pool(pool: str, server: str | None) -> None:
 
 def _bound(port: int | None) -> socket.socket:
     """Bind a socket on the loopback interface for the server."""
-    try:
+    with system_refusal(
+        "the Prefect server's port cannot be used",
+        where=f"orchestrator.port: {port}",
+        expected="a free port of the loopback interface",
+        fix="end the program that uses it, or set another port",
+    ):
         return bound_socket(port)
-    except OSError as error:
-        raise WorkspaceError(
-            "the Prefect server's port cannot be used",
-            where=f"orchestrator.port: {port}",
-            expected="a free port of the loopback interface",
-            got=error.strerror or "a refusal by the system",
-            fix="end the program that uses it, or set another port",
-        ) from None
 
 
 def _ended(what: str, got: str, service: Service) -> OrchestratorEnded:

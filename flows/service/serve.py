@@ -18,7 +18,7 @@ from flows.pipeline.embedded_prefect import environment_of
 from flows.service.config import Service
 from flows.service.orchestrator import Orchestrator, check_pool, external_address
 from flows.workspace.locking import locked
-from tasks.core.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError, system_refusal
 from tasks.core.secret_variables import secrets_for_runs
 
 
@@ -56,13 +56,10 @@ def serve(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    try:
+    with system_refusal(
+        "the service cannot listen at this address",
+        where="--listen",
+        expected="an address of this machine and a free port",
+        fix="end the program that listens there, or choose another port",
+    ):
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
-        raise WorkspaceError(
-            "the service cannot listen at this address",
-            where="--listen",
-            expected="an address of this machine and a free port",
-            got=error.strerror or "a refusal by the system",
-            fix="end the program that listens there, or choose another port",
-        ) from None

@@ -21,8 +21,8 @@ from tasks.core.errors import BadInput, ParameterError, RequestError, StageFaile
 from tasks.core.guard import guarded
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.gates import judge_gates
-from tasks.decision.measures import RecordCounts
 from tasks.decision.record import GateResult
+from tasks.decision.written_figures import RecordCounts
 from tasks.generalization.game.count_index import CountIndex
 from tasks.generalization.game.demands import demands_of
 from tasks.generalization.game.payoffs import Floats

@@ -1,31 +1,24 @@
 """Runs of the gate on requests that are written in a page, in processes of their own, and their progress.
 
-What a run tells is in a file of the project's private folder, a JSON document a line: its steps, which name stages and
-recipients and never data, and its outcome. So a page can show a run that an earlier studio began.
+A run tells its steps, which name stages and recipients and never data, and its outcome. So a page can show a run that
+an earlier studio began.
 """
 
 import fcntl
-import json
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from flows.queue.undecided import BoardStep
 from flows.studio.project import Project
-from flows.workspace.actor import utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.locking import is_locked
+from flows.workspace.told_progress import perform, told_in
 from tasks.core.errors import WorkspaceError
-from tasks.core.secret_variables import secrets_for_runs
 
 PROGRESS, LOCK = "progress.jsonl", "run.lock"
-_LONGEST_TEXT = 2000
 _ENDED_EARLY = {
     "what": "the run ended before its outcome",
     "expected": "a decision, or the reason why there is none",
@@ -84,15 +77,8 @@ class LocalRuns:
             lock.touch(mode=0o600)
             with lock.open("w") as held, (project.private / PROGRESS).open("wb"):
                 fcntl.flock(held, fcntl.LOCK_EX)
-                line = [sys.executable, "-P", "-m", "flows.studio.run_process"]
-                line += [str(project.path), str(self._workspace.root), str(project.private / PROGRESS)]
-                line += map(str, project.roots)
-                child = subprocess.Popen(  # noqa: S603  the program itself
-                    line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                    env={**os.environ, **secrets_for_runs()},
-                )  # fmt: skip
-                begun.set()
-                child.wait()
+                arguments = project.path, self._workspace.root, project.private / PROGRESS, *project.roots
+                perform("flows.studio.run_process", *arguments, begun=begun)
         finally:
             begun.set()
 
@@ -100,42 +86,17 @@ class LocalRuns:
 def read_state(folder: Path) -> RunState | None:
     """The run that wrote its progress to a folder; None where there is none."""
     try:
-        lines = (folder / PROGRESS).read_text(encoding="utf-8").splitlines()
+        told = told_in(folder / PROGRESS)
         running = is_locked(folder / LOCK)
     except OSError:
         return None
-    told = list(_told(lines))
     end = next((one for one in told if "release_id" in one or "error" in one), {})
     begun = next((one for one in told if "request_sha256" in one), {})
-    error = end.get("error", {}) if end or running else _ENDED_EARLY
     return RunState(
         steps=tuple(BoardStep(datetime.fromisoformat(one["at"]), one["step"]) for one in told if "step" in one),
         is_running=running and not end,
         request_sha256=str(begun.get("request_sha256", "")),
         release_id=str(end.get("release_id", "")),
         recipients=tuple(end.get("recipients", ())),
-        error={part: str(text)[:_LONGEST_TEXT] for part, text in error.items()},
+        error=end.get("error", {}) if end or running else _ENDED_EARLY,
     )
-
-
-def _told(lines: list[str]) -> Iterator[dict[str, Any]]:
-    """Documents of a file of which the last line may not be whole."""
-    for line in lines:
-        try:
-            found = json.loads(line)
-        except ValueError:
-            return
-        if isinstance(found, dict):
-            yield found
-
-
-class Teller:
-    """Writes the progress of a run."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def tell(self, **document: object) -> None:
-        """Append a document."""
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps({"at": utc_now().isoformat(), **document}) + "\n")

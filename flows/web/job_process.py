@@ -7,14 +7,16 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from flows.web.jobs import JOB, RESULT, STEPS, JobKind
-from flows.workspace.actor import acting_as, utc_now
+from flows.workspace.actor import acting_as
 from flows.workspace.folders import Workspace
 from flows.workspace.parent_process import end_with_parent
 from flows.workspace.progress import listening
+from flows.workspace.told_progress import tell_in
 from reports.model.document import Block, Heading, Paragraph, Table
 from reports.model.smallcell import SmallCellRule
 from reports.templating import render
@@ -70,7 +72,7 @@ def dry_run_job(given: Mapping[str, Any]) -> tuple[list[Block], int]:
     from reports.explanation.answer import WOULD_BE  # noqa: PLC0415
     from reports.model.record_view import RecordView  # noqa: PLC0415
     from reports.sections.answer import usefulness  # noqa: PLC0415
-    from tasks.decision.measures import RecordCounts, write_result  # noqa: PLC0415
+    from tasks.decision.written_figures import RecordCounts, write_result  # noqa: PLC0415
 
     place, roots = Path(given["workspace"]), [Path(root) for root in given["roots"]]
     with gate.dry_run(Path(given["document"]), place, roots, handed_in_by=given["handed_in_by"]) as made:
@@ -110,12 +112,7 @@ _WORK: Mapping[JobKind, Callable[[Mapping[str, Any]], tuple[list[Block], int]]] 
 def main(folder: Path) -> int:
     """Do the work; returns 0 once there is a result, 1 where there is none."""
     given = json.loads((folder / JOB).read_bytes())
-
-    def tell(**document: object) -> None:
-        with (folder / STEPS).open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps({"at": utc_now().isoformat(), **document}) + "\n")
-
-    kind = JobKind(given["kind"])
+    tell, kind = partial(tell_in, folder / STEPS), JobKind(given["kind"])
     try:
         with (
             owner_only(),

@@ -7,32 +7,26 @@ in a private folder, so that every page shows how far it is and what came of it:
 """
 
 import hashlib
-import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
 from flows.workspace.folders import Workspace
 from flows.workspace.locking import is_locked, try_lock
+from flows.workspace.told_progress import perform, told_in
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_whole
-from tasks.core.secret_variables import secrets_for_runs
 
 JOB, STEPS, RESULT = "job.json", "steps.jsonl", "result.html"
 _LOCK = "job.lock"
 _LOCK_SECONDS = 5.0
 _AT_ONCE = 2
-_LONGEST_TEXT = 2000
 _ENDED_EARLY = {"what": "the work ended before its result", "expected": "a result", "got": "an interruption"}
 
 
@@ -146,13 +140,12 @@ class Jobs:
         try:
             # The lock first: a job that no longer holds it has written its end.
             running = is_locked(folder / _LOCK)
-            lines = (folder / STEPS).read_text(encoding="utf-8").splitlines()
+            told = told_in(folder / STEPS)
         except OSError:
             return None
-        told = [found for line in lines if isinstance(found := _document(line), dict)]
         end = next((one for one in told if "error" in one or "ended" in one), {})
         steps = [str(one["step"]) for one in told if "step" in one]
-        error: Mapping[str, Any] = end.get("error", {}) if end or running else _ENDED_EARLY
+        error: Mapping[str, str] = end.get("error", {}) if end or running else _ENDED_EARLY
         html = ""
         if "ended" in end:
             try:
@@ -164,7 +157,7 @@ class Jobs:
             is_running=running and not end,
             ended_at=datetime.fromisoformat(end["at"]) if end else None,
             html=html,
-            error={part: str(text)[:_LONGEST_TEXT] for part, text in error.items()},
+            error=error,
         )
 
     def _run(self, folder: Path, begun: threading.Event) -> None:
@@ -173,20 +166,7 @@ class Jobs:
             with try_lock(folder / _LOCK, wait_seconds=_LOCK_SECONDS) as is_locked_here:
                 if not is_locked_here:  # another process runs it
                     return
-                child = subprocess.Popen(  # noqa: S603  the program itself
-                    [sys.executable, "-P", "-m", "flows.web.job_process", str(folder)],
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                    env={**os.environ, **secrets_for_runs()},
-                )  # fmt: skip
-                begun.set()
-                child.wait()
+                perform("flows.web.job_process", folder, begun=begun)
         finally:
             begun.set()
             self._room.release()
-
-
-def _document(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None

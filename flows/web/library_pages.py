@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 
 from flows.library.catalogue import Library, LibraryItem
-from flows.library.enrolment import Enrollable, end_enrolment, enrol, item_of, population_item, sample_item
+from flows.library.enrolment import Enrollable, end_enrolment, enrol, item_of, population_item, stated_sample
 from flows.library.text_difference import compared
 from flows.library.texts import LARGEST_TEXT, LibraryText, checked_text
 from flows.people.signing import SentKey, key_in_force
@@ -153,24 +153,14 @@ def _item(visitor: Visitor, kind: Kind, upload: Upload, folder: Folder) -> Enrol
 
 def _sample(form: SubmittedForm) -> Enrollable:
     """A population without a table; exactly one of size, fraction and everybody is stated."""
-    fraction = form.text("fraction").strip()
-    try:
-        stated = Population(
-            source=form.text("source").strip(),
-            size=number_of(form.text("size")) or None,
-            sampling_fraction=float(fraction) if fraction else None,
-            self=form.text("everybody") == "yes",
-        )
-        item = sample_item(stated)
-    except ValueError:  # a ValidationError is one
-        item = None
-    if item is None:
-        raise BadInput(
-            "the population is not valid",
-            expected="a source, and one of: a size from 1, a fraction above 0 and at most 1, everybody",
-            got="none of them, several, or another value",
-        )
-    return item
+    return stated_sample(
+        {
+            "source": form.text("source").strip(),
+            "size": number_of(form.text("size")) or None,
+            "sampling_fraction": form.text("fraction").strip() or None,
+            "self": form.text("everybody") == "yes",
+        }
+    )
 
 
 def _key(upload: Upload) -> bytes:

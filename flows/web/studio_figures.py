@@ -6,8 +6,8 @@ from itertools import groupby
 
 from flows.studio.quick import DesignPoint, DesignSearch, QuickFigures
 from reports.model import numbers
-from tasks.candidate.measures import MEASURES
-from tasks.decision.measures import write_result
+from tasks.decision.written_figures import write_result
+from tasks.request.measures import MEASURES
 from tasks.request.model import Measure
 
 WIDTH, HEIGHT = 640, 320

@@ -15,11 +15,12 @@ import shutil
 import time
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from errno import EACCES
 from pathlib import Path
 
 from flows.workspace.locking import locked
 from flows.workspace.temporary import remove_abandoned_folders
-from tasks.core.errors import WorkspaceError
+from tasks.core.errors import WorkspaceError, system_refusal
 from tasks.core.files import write_new
 from tasks.core.modes import make_folder_for_group
 
@@ -223,20 +224,17 @@ def open_workspace(root: Path) -> Workspace:
     Raises WorkspaceError if the folder cannot be made or written.
     """
     workspace = Workspace(root.resolve())
-    try:
+    with system_refusal(
+        "the workspace cannot be written",
+        where=str(workspace.root),
+        expected="a folder that you may create files in, with room on its disk",
+        fix="choose another folder with --workspace, or correct its permissions",
+    ):
         make_folder_for_group(workspace.releases)
         for folder in (workspace.private, workspace.staging, workspace.private / "runs", workspace.orchestrator):
             folder.mkdir(mode=0o700, exist_ok=True)
         _sweep(workspace)
         if not os.access(workspace.releases, os.W_OK) or not os.access(workspace.private, os.W_OK):
-            raise PermissionError
+            raise PermissionError(EACCES, "no permission to write")
         workspace.key()
-    except OSError as error:
-        raise WorkspaceError(
-            "the workspace cannot be written",
-            where=str(workspace.root),
-            expected="a folder that you may create files in, with room on its disk",
-            got=error.strerror or "no permission to write",
-            fix="choose another folder with --workspace, or correct its permissions",
-        ) from None
     return workspace

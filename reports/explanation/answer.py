@@ -28,12 +28,12 @@ from tasks.decision.explain.result import (
     TermChange,
 )
 from tasks.decision.gates import STAGES_FINISHED, judge_gates
-from tasks.decision.measures import RecordCounts, is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.remedies import revoking, unfinished
 from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.decision.verdict import never_measured
+from tasks.decision.written_figures import RecordCounts, is_told_as_bound, write_interval, write_result
 from tasks.request.model import Gate, Measure
 
 STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}

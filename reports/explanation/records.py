@@ -11,11 +11,11 @@ from reports.model.blocks import noted, table
 from reports.model.document import Block, Paragraph
 from reports.model.numbers import integer
 from reports.model.smallcell import SmallCellRule
-from tasks.candidate.measures import MEASURES
 from tasks.decision.disclosure_rounding import count as rounded_count
 from tasks.decision.explain.at_stake import AtStake, Band, Levels, RecordClass
 from tasks.decision.explain.result import NotByClass
 from tasks.decision.record import DecisionRecord
+from tasks.request.measures import MEASURES
 from tasks.request.model import Measure
 
 _MOST_CLASSES = 5

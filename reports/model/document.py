@@ -276,16 +276,6 @@ def alike(rows: Iterable[Row]) -> list[Row]:
     return [(named((row[0] for row in own), every=True), *cells) for cells, own in by_cells]
 
 
-def listed(items: Iterable[str], word: str = "and") -> str:
-    """Names in a sentence.
-
-    >>> listed(["a", "b", "c"]), listed(["a"])
-    ('a, b and c', 'a')
-    """
-    *first, last = items
-    return f"{', '.join(first)} {word} {last}" if first else last
-
-
 def sentence_start(clause: str) -> str:
     """A clause with a capital letter."""
     return clause[:1].upper() + clause[1:]

@@ -16,8 +16,8 @@ from reports.model.charts import (
     labelled,
     line_key,
 )
-from tasks.candidate.measures import MEASURES, Scale
 from tasks.decision.record import GateResult
+from tasks.request.measures import MEASURES
 from tasks.request.model import Measure
 
 _ROW = 15.0
@@ -49,4 +49,4 @@ def gates_chart(gates: Sequence[GateResult]) -> Iterator[Chart]:
 
 
 def _is_share(gate: GateResult) -> bool:
-    return MEASURES[Measure(gate.id)].scale in {Scale.PROBABILITY, Scale.SHARE}
+    return MEASURES[Measure(gate.id)].is_share

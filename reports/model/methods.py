@@ -11,17 +11,6 @@ from tasks.generalization.methods.registry import METHODS as GENERALIZATIONS
 from tasks.masking.method import MaskingMethod
 from tasks.masking.registry import METHODS
 
-_WORDS = {
-    "p": "p {} % of the ranks",
-    "buckets": "{} buckets",
-    "reading": "reading “{}”",
-    "mean": "moves by {} ranks on average",
-    "standard_deviation": "standard deviation {} ranks",
-    "proportion": "variance of the noise {} times that of the attribute",
-    "distances": "distances {}",
-}
-
-
 _Named = TypeVar("_Named")
 _TREATMENT = re.compile(r"(generalized|masked) \(([^,]+)(, .+)?\)")
 
@@ -50,11 +39,9 @@ def _named(name: str, known: Mapping[str, _Named]) -> _Named:
 
 def masking_parameters(method: str, parameters: Mapping[str, float | str]) -> str:
     """The parameters of a masking in words."""
-    unit = masking_method(method).k_unit
+    words = dict(masking_method(method).parameter_words)
     return "; ".join(
-        f"k {numbers.setting(value)} {unit}".rstrip()
-        if name == "k"
-        else _WORDS.get(name, name.replace("_", " ") + " {}").format(numbers.setting(value))
+        words.get(name, name.replace("_", " ") + " {}").format(numbers.setting(value))
         for name, value in sorted(parameters.items())
     )
 

@@ -3,8 +3,8 @@
 from reports.model import numbers
 from reports.model.document import said
 from tasks.assessments.identity.facts import RiskFact
+from tasks.core.plural import listed
 from tasks.decision.record import PopulationFact
-from tasks.request.part import listed
 from tasks.request.population import PopulationBasis
 
 TITLES = {

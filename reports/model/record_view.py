@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from reports.model import numbers
-from reports.model.document import DASH, kept, listed, named
+from reports.model.document import DASH, kept, named
 from reports.model.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
@@ -21,9 +21,10 @@ from tasks.assessments.singling_out.facts import SinglingOutFact
 from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Fact, Interval
+from tasks.core.plural import listed
 from tasks.decision.gates import DECOYS_DETECTABLE
-from tasks.decision.measures import RecordCounts, is_told_as_bound, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.written_figures import RecordCounts, is_told_as_bound, write_result
 from tasks.masking.facts import MaskingFact
 from tasks.request.model import Measure, PopulationBasis, Role
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from reports.model import numbers
 from tasks.core.fact import Bin
-from tasks.decision.measures import least_share
+from tasks.decision.written_figures import least_share
 
 HIDDEN = "not shown"
 NO_FILE = "no file"

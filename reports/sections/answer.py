@@ -3,7 +3,7 @@
 from collections import Counter
 
 from reports.model import numbers
-from reports.model.document import Paragraph, lines, listed, named, said, sentence_start, text
+from reports.model.document import Paragraph, lines, named, said, sentence_start, text
 from reports.model.methods import masking_method
 from reports.model.population import rests_on
 from reports.model.record_view import RecordView
@@ -11,7 +11,7 @@ from reports.model.smallcell import HIDDEN
 from reports.sections.groupings import gone, mixed, one_grouping
 from reports.sections.study import kept_associations
 from tasks.assessments.events.facts import KnownRowsFact
-from tasks.core.plural import plural
+from tasks.core.plural import listed, plural
 from tasks.decision.record import RecipientFact, Verdict
 from tasks.request.gate import records_for
 from tasks.request.model import Measure, Role

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports.model import numbers
-from reports.model.document import kept, listed, named, said, sentence_start
+from reports.model.document import kept, named, said, sentence_start
 from reports.model.methods import method_text
 from reports.model.population import TITLES, assumed, people_known
 from reports.model.record_view import RecordView
@@ -11,7 +11,7 @@ from reports.model.statements import basis_of_amounts
 from tasks.assessments.dates.facts import DatesFact
 from tasks.assessments.identity.facts import RiskFact
 from tasks.assessments.sequential.facts import SequentialFact
-from tasks.core.plural import plural
+from tasks.core.plural import listed, plural
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.record import DecisionRecord, PopulationFact

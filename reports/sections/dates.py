@@ -7,7 +7,7 @@ from reports.model import numbers
 from reports.model.document import Block, Paragraph, Row, Table, said
 from reports.model.record_view import FileView
 from tasks.assessments.dates.facts import DatesFact, FoundFact, OffsetFact
-from tasks.request.gate import DATES
+from tasks.request.measures import DATES
 
 
 def dates(view: FileView, fact: DatesFact) -> Iterator[Block]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from reports.model import numbers
-from reports.model.document import DASH, Block, Paragraph, Row, Table, listed, said
+from reports.model.document import DASH, Block, Paragraph, Row, Table, said
 from reports.model.record_view import FileView
 from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
+from tasks.core.plural import listed
 
 
 def events(view: FileView, fact: EventsFact) -> Iterator[Block]:

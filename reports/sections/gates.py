@@ -6,7 +6,7 @@ from reports.model import numbers
 from reports.model.document import DASH, Block, Heading, Paragraph, Row, Table, lines, passed, said, small, strong, text
 from reports.model.record_view import GateRow, RecordView
 from tasks.assessments.identity.uncertain.facts import DecidingFact, FigureRangeFact, UncertainTermFact, UncertaintyFact
-from tasks.candidate.measures import MEASURES, Scale
+from tasks.request.measures import MEASURES, Scale
 from tasks.request.model import Measure
 
 _TERMS = {

@@ -1,10 +1,9 @@
 """Sentences on the groups of the quasi-identifiers: one grouping for all records, or several that overlap."""
 
 from reports.model import numbers
-from reports.model.document import listed
 from reports.model.methods import method_text
 from reports.model.record_view import RecordView
-from tasks.core.plural import plural
+from tasks.core.plural import listed, plural
 from tasks.request.model import Role
 
 

@@ -13,7 +13,6 @@ from reports.model.document import (
     Table,
     kept,
     lines,
-    listed,
     named,
     said,
     small,
@@ -25,6 +24,7 @@ from reports.model.record_view import FileView, RecordView
 from reports.model.smallcell import HIDDEN
 from reports.model.statements import basis_of_amounts
 from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
+from tasks.core.plural import listed
 from tasks.generalization.game.facts import BoundBy, LimitFact
 from tasks.request.model import Method, Role
 

@@ -13,7 +13,6 @@ from reports.model.document import (
     Table,
     digest_text,
     kept,
-    listed,
     text,
 )
 from reports.model.methods import method_text
@@ -21,7 +20,7 @@ from reports.model.record_view import RecordView
 from reports.model.statements import enrolled, not_assessed, tested, verdict_box
 from reports.sections.answer import answer
 from reports.sections.assumptions import assumptions
-from tasks.core.plural import plural
+from tasks.core.plural import listed, plural
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import Verdict
 from tasks.decision.remedies import remedies

@@ -25,7 +25,7 @@ from reports.model.charts import (
     Line,
     Panel,
 )
-from reports.model.document import Block, Heading, Paragraph, Row, Table, lines, listed, said, small, strong
+from reports.model.document import Block, Heading, Paragraph, Row, Table, lines, said, small, strong
 from reports.model.methods import method_text
 from reports.model.record_view import RecordView
 from reports.model.smallcell import NO_FILE
@@ -40,6 +40,7 @@ from tasks.assessments.identity.facts import (
     StakesFact,
     StakesMap,
 )
+from tasks.core.plural import listed
 from tasks.request.penalty_grid import OF_PENALTY
 
 _STAKES = {

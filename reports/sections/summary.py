@@ -15,7 +15,6 @@ from reports.model.document import (
     Table,
     kept,
     lines,
-    listed,
     named,
     passed,
     said,
@@ -36,6 +35,7 @@ from reports.sections.overview import scope
 from reports.sections.study import associations
 from tasks.adversary.group_sizes import expected_listed
 from tasks.assessments.sequential.facts import SequentialFact
+from tasks.core.plural import listed
 from tasks.request.gate import records_for
 from tasks.request.model import Measure, Role
 

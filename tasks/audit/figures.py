@@ -9,10 +9,10 @@ from tasks.audit import cells
 from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period
 from tasks.audit.report import AttackCount, AuditAttackRow, AuditGateRow, NearRow, ShareRange
-from tasks.candidate.measures import MEASURES
 from tasks.decision.bodies import Intruder, KeptGate
-from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import GateResult, Verdict
+from tasks.decision.written_figures import RecordCounts, write_result
+from tasks.request.measures import MEASURES
 from tasks.request.model import Measure
 
 NEAR_FROM = 0.9

@@ -179,6 +179,16 @@ def raised_as(kind: type[BadInput]) -> Iterator[None]:
         raise kind(**error.fields()) from None
 
 
+@contextmanager
+def system_refusal(what: str, *, where: str, expected: str, fix: str) -> Iterator[None]:
+    """Raise an ``OSError`` of the block as a ``WorkspaceError`` with the system's reason, without its file names."""
+    try:
+        yield
+    except OSError as error:
+        got = error.strerror or "a refusal by the system"
+        raise WorkspaceError(what, where=where, expected=expected, got=got, fix=fix) from None
+
+
 def unreadable_intermediate(name: str, writer: str, error: Exception) -> StageFailed:
     """The error for a missing or damaged file between two stages; names its kind of fault only."""
     return StageFailed(

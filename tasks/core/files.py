@@ -13,7 +13,7 @@ from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, TypedDict
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
-from tasks.core.errors import StageFailed, WorkspaceError, unreadable_intermediate
+from tasks.core.errors import StageFailed, WorkspaceError, system_refusal, unreadable_intermediate
 
 if TYPE_CHECKING:
     from numpy.lib.npyio import NpzFile
@@ -42,16 +42,13 @@ def write_new(path: Path, content: bytes) -> None:
 
 def read_content(path: Path, what: str) -> bytes:
     """Bytes of a file that a user has named; raises ``WorkspaceError`` if it cannot be read."""
-    try:
+    with system_refusal(
+        f"{what} cannot be read",
+        where=str(path),
+        expected="a file that you may read",
+        fix="check the path and its permissions",
+    ):
         return path.read_bytes()
-    except OSError as error:
-        raise WorkspaceError(
-            f"{what} cannot be read",
-            where=str(path),
-            expected="a file that you may read",
-            got=error.strerror or "the system refused",
-            fix="check the path and its permissions",
-        ) from None
 
 
 def check_private(path: Path) -> None:

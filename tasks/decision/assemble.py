@@ -36,7 +36,6 @@ from tasks.decision.gates import (
     stages_gate,
     validation_gate,
 )
-from tasks.decision.measures import RecordCounts
 from tasks.decision.overrides import GateOverrides, not_covered, with_overrides
 from tasks.decision.record import (
     DatasetFact,
@@ -56,6 +55,7 @@ from tasks.decision.record import (
     ValidationFact,
 )
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
+from tasks.decision.written_figures import RecordCounts
 from tasks.generalization.setting import payoffs_of
 from tasks.masking.facts import MaskingFact
 from tasks.microdata.coded import Prepared, sensitivities

@@ -1,44 +1,9 @@
 """Bodies of the entries that verification reads back; one place for their keys.
 
-==============  ==========================================  ============================================
-event           body                                        read by
-==============  ==========================================  ============================================
-``decided``     ``decision``, ``reasons``,                  ``tasks.delivery.bundle.verify_bundle``:
-                ``record_sha256``                           the bundle's ``decision/<recipient>.json``
-                ``determined``                              ``tasks.audit``
-                ``beside``, if the same party holds other   ``tasks.decision.redecision``
-                copies
-``released``    ``output_sha256``; if it is encrypted,      ``verify_bundle``: ``delivery/<recipient>/``
-                ``delivered_sha256``
-``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle
-``voted``       ``reviewer``, ``record_sha256``,            ``tasks.decision.standing``
-                ``commitment``
-``handed in``   ``people``                                  ``standing``: who has no vote
-``reviewed``    ``reviewer``, ``vote``, ``reason``,         ``standing``: against the commitment
-                ``nonce``
-``approved``,   ``record_sha256``                           ``standing``
-``rejected``
-``released``    as above and ``manifest_sha256``,           ``verify_bundle``: what came after ``published``
-after review    ``certificate_sha256``,                     into ``delivery/``, ``certificate/`` and
-                ``approval_sha256``,                        ``approval/``
-                ``determination_sha256``
-``signed``      ``record_sha256``, ``report_sha256``,       ``verify_bundle``: ``signed/``;
-                ``signed_sha256``,                          ``tasks.ledger.chain``
-                ``certificate_sha256``, ``subject``, and
-                ``by`` where a person is named
-``revoked``     ``by``, ``role``, ``reason``, and           ``standing``
-                ``officer_of`` of the gate's officers
-``overridden``  ``by``, ``reason``                          ``standing``
-``overridden``  as above and ``blocked_record_sha256``,     ``tasks.decision.overrides``: what the same
-of gates        ``inputs``, ``valid_until``, ``gates``      inputs may be released with
-``commented``   ``by``, ``person``, ``comment``             the page's timeline
-``expired``     ``valid_until``                             ``standing``
-``superseded``  ``by_release``                              ``standing``
-``reassessed``  ``record_sha256``, ``verdict``, ``before``  ``flows.reassessment.run`` and ``tasks.audit``
-                ``reassessment_sha256``, ``gates``,
-                ``because``, ``due``, ``next_due``,
-                ``repeated``
-==============  ==========================================  ============================================
+Each function makes the body of the event that it is named for. ``tasks.delivery.verification`` compares bundles with
+``decided``, ``released``, ``published`` and ``signed``; ``tasks.decision.standing`` follows a release by its votes, its
+overrides and its end. Overridden gates are read by ``tasks.decision.overrides``, ``beside`` by
+``tasks.decision.redecision``, ``determined`` and re-assessments by ``tasks.audit``, comments by the page alone.
 
 All carry a recipient but ``published``, which concerns the whole release. For one release, ``decided`` precedes
 ``published``; ``released`` and ``published`` are written in one transaction, after the bundle is sealed and before it
@@ -62,9 +27,9 @@ from tasks.core.fact import Fact, Interval, Sha256
 from tasks.core.people import WorkflowRole
 from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import DECOYS_DETECTABLE
-from tasks.decision.measures import RecordCounts, counts_records
 from tasks.decision.record import DecisionRecord, GateResult
 from tasks.decision.votes import Ballot
+from tasks.decision.written_figures import RecordCounts, counts_records
 
 _MOST_REASONS = 40
 _LONGEST_REASON = 1000
@@ -180,7 +145,10 @@ def decided(record: DecisionRecord, beside: Sequence[int] = ()) -> dict[str, obj
 
 
 def released(output_sha256: str, delivered_sha256: str | None = None, **after_review: str) -> dict[str, object]:
-    """Body of ``released``: the SHA-256 of the clear file and, if it is encrypted, of the delivered one."""
+    """Body of ``released``: the SHA-256 of the clear file and, if it is encrypted, of the delivered one.
+
+    After review also those of ``manifest.json``, certificate, approval and determination.
+    """
     encrypted = delivered_sha256 not in (None, output_sha256)
     return {
         "output_sha256": output_sha256,
@@ -201,7 +169,7 @@ def voted(ballot: Ballot, person: str = "") -> dict[str, object]:
 
 
 def handed_in(people: Sequence[str]) -> dict[str, object]:
-    """A request submitted again by another login, which enrolled people have or had: their ids."""
+    """Body of ``handed in``, a request submitted again by another login: ids of enrolled people who have or had it."""
     return {"people": list(people)}
 
 
@@ -216,7 +184,10 @@ def outcome(record_sha256: str) -> dict[str, object]:
 
 
 def signed(*, by: str | None, **signature: str) -> dict[str, object]:
-    """Body of ``signed``; ``by`` is the person who submitted the signature, who need not be the expert."""
+    """Body of ``signed``: the SHA-256 of record, report, signed PDF and certificate, and the certificate's subject.
+
+    ``by`` is the person who submitted the signature, who need not be the expert.
+    """
     return {**signature} if by is None else {**signature, "by": by}
 
 

@@ -13,11 +13,11 @@ from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.dates.facts import FoundFact
 from tasks.assessments.identity.facts import RiskView, TransparentRisk
 from tasks.assessments.sequential.facts import BeliefFact
-from tasks.candidate.measures import MEASURES, is_possible
 from tasks.core.fact import Interval
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.earlier_facts import ChangesFact, EarlierFact
 from tasks.decision.record import GateResult, ValidationFact
+from tasks.request.measures import MEASURES, is_possible
 from tasks.request.model import Agreement, Gate, Measure
 
 VALIDATION_PASSED = "validation.passed"

@@ -17,7 +17,7 @@ from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.earlier_facts import EarlierDecision, EarlierFact
 from tasks.ledger.enrolment import EnrolmentFact
 from tasks.masking.facts import MaskingFact
-from tasks.request.gate import Measure
+from tasks.request.measures import Measure
 from tasks.request.missing import MissingReading
 from tasks.request.policy import Policy
 from tasks.request.population import PopulationBasis

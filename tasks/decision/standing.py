@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from tasks.candidate.measures import MEASURES
 from tasks.core.errors import BadInput, StageFailed
 from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_submitters, same_person, submitters_of
 from tasks.decision.overrides import GateOverrides, is_gate_override
@@ -18,7 +17,7 @@ from tasks.decision.states import State, StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import Ballot
 from tasks.ledger.entry import Entry, Event
-from tasks.request.gate import Measure
+from tasks.request.measures import MEASURES, Measure
 
 OF_GATE = "gate"
 """Mark of a revocation by an officer whom the policy does not name: any officer of the gate may revoke."""

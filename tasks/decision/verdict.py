@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from tasks.core.plural import plural
 from tasks.decision.gates import ALWAYS_ON, VALIDATION_PASSED
-from tasks.decision.measures import RecordCounts, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.written_figures import RecordCounts, write_result
 
 
 def decide(

@@ -16,14 +16,14 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
+from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError, system_refusal
 from tasks.core.files import check_private, write_new, write_whole
 from tasks.core.secret_variables import secret
 from tasks.decoys.manifest import FORMAT, DecoyManifest, canonical_bytes, manifest_from_bytes
@@ -70,17 +70,14 @@ def load_keys(path: Path, environment: Mapping[str, str] | None = None) -> KeyRi
     given, where = given.replace(",", " "), f"environment variable {VARIABLE}"
     if not given.strip():
         where = str(path)
-        try:
+        with system_refusal(
+            "the keys that seal manifests of decoys cannot be read",
+            where=where,
+            expected=f"a key file, or keys in {VARIABLE}",
+            fix="restore the key file from a backup; for a first release, make one",
+        ):
             check_private(path)
             given = path.read_bytes().decode("ascii", errors="replace")
-        except OSError as error:
-            raise WorkspaceError(
-                "the keys that seal manifests of decoys cannot be read",
-                where=where,
-                expected=f"a key file, or keys in {VARIABLE}",
-                got=error.strerror or type(error).__name__,
-                fix="restore the key file from a backup; for a first release, make one",
-            ) from None
     keys = tuple(part.encode("utf-8") for part in given.split())
     if not keys or not all(map(_is_key, keys)) or len(set(keys)) < len(keys):
         raise WorkspaceError(
@@ -123,18 +120,13 @@ def _is_key(key: bytes) -> bool:
         return False
 
 
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise WorkspaceError(
-            "the key file cannot be written",
-            where=str(path),
-            expected="a folder that you may create files in",
-            got=error.strerror or type(error).__name__,
-            fix="give yourself the permission, or keep the keys in the environment",
-        ) from None
+def _writing(path: Path) -> AbstractContextManager[None]:
+    return system_refusal(
+        "the key file cannot be written",
+        where=str(path),
+        expected="a folder that you may create files in",
+        fix="give yourself the permission, or keep the keys in the environment",
+    )
 
 
 def seal(manifest: DecoyManifest, ring: KeyRing, nonce: bytes) -> tuple[bytes, str]:
@@ -291,16 +283,13 @@ class Vault:
         Raises WorkspaceError where it is not there, and TamperingFound where it is not the one committed to.
         """
         path = self.crosswalk_place(release_id, recipient)
-        try:
+        with system_refusal(
+            "the crosswalk of pseudonyms cannot be read",
+            where=str(path),
+            expected="the sealed crosswalk of a copy with pseudonyms",
+            fix="name the workspace of the release with --workspace, or restore the file from a backup",
+        ):
             content = path.read_bytes()
-        except OSError as error:
-            raise WorkspaceError(
-                "the crosswalk of pseudonyms cannot be read",
-                where=str(path),
-                expected="the sealed crosswalk of a copy with pseudonyms",
-                got=error.strerror or type(error).__name__,
-                fix="name the workspace of the release with --workspace, or restore the file from a backup",
-            ) from None
         return _opened(content, load_keys(self.key_file), CROSSWALK, commitment)
 
     def write_crosswalk(self, crosswalk: Crosswalk, nonce: bytes) -> str:

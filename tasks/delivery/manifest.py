@@ -6,8 +6,7 @@ A folder is sealed once; its manifest does not list itself, its own SHA-256 stan
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Never
@@ -15,7 +14,7 @@ from typing import Literal, Never
 from pydantic import ValidationError
 
 from tasks.core.canonical import canonical_json, digest
-from tasks.core.errors import StageFailed, WorkspaceError
+from tasks.core.errors import StageFailed, system_refusal
 from tasks.core.fact import Fact, Sha256
 from tasks.core.files import sync_folder
 from tasks.core.modes import open_to_group
@@ -139,19 +138,14 @@ def flush(folder: Path) -> None:
             sync_folder(path)
 
 
-@contextmanager
-def on_disk(path: Path) -> Iterator[None]:
+def on_disk(path: Path) -> AbstractContextManager[None]:
     """Report what the system refuses, without its own message's detail."""
-    try:
-        yield
-    except OSError as error:
-        raise WorkspaceError(
-            "the bundle cannot be written",
-            where=str(path),
-            expected="folders that can be written to, with space left on their disk",
-            got=error.strerror or type(error).__name__,
-            fix="check the free space and the permissions, and run again",
-        ) from None
+    return system_refusal(
+        "the bundle cannot be written",
+        where=str(path),
+        expected="folders that can be written to, with space left on their disk",
+        fix="check the free space and the permissions, and run again",
+    )
 
 
 def differences(folder: Path, contents: Contents) -> tuple[str, ...]:

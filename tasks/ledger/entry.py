@@ -196,19 +196,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntryFilter:
-    """Terms that entries are searched by; None for any.
-
-    Attributes
-    ----------
-    release
-        First digits of the release id.
-    first
-        First day, in UTC.
-    last
-        Last day, in UTC, included.
-    """
+    """Terms that entries are searched by, None for any; days are in UTC, the last one included."""
 
     release: str | None = None
+    """First digits of the release id."""
     event: Event | None = None
     first: date | None = None
     last: date | None = None

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from tasks.core.errors import ParameterError, WorkspaceError
+from tasks.core.errors import ParameterError, WorkspaceError, system_refusal
 from tasks.core.files import check_private, write_new
 
 SHORTEST_PASSPHRASE = 15
@@ -65,17 +65,14 @@ def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
     A WorkspaceError says that the file cannot be read, other users may read it, it holds no Ed25519 key, or the
     passphrase is wrong.
     """
-    try:
+    with system_refusal(
+        "the private key cannot be read",
+        where=str(path),
+        expected="the file that releasegate key create wrote",
+        fix="name it with RELEASEGATE_KEY_FILE, or restore it from your backup",
+    ):
         check_private(path)
         content = path.read_bytes()
-    except OSError as error:
-        raise WorkspaceError(
-            "the private key cannot be read",
-            where=str(path),
-            expected="the file that releasegate key create wrote",
-            got=error.strerror or "the system refused",
-            fix="name it with RELEASEGATE_KEY_FILE, or restore it from your backup",
-        ) from None
     return open_key(content, passphrase, str(path))
 
 

@@ -81,7 +81,7 @@ class MaskingMethod(ABC):
     """A masking method with its parameters.
 
     ``title`` is printed, ``plain`` says what happens to a value, ``derived`` ends a sentence on what an informed reader
-    may derive, ``k_unit`` is what k counts.
+    may derive. ``parameter_words`` pairs the described parameters with their words, {} for the value.
     """
 
     name: ClassVar[MaskingName]
@@ -90,7 +90,7 @@ class MaskingMethod(ABC):
     derived: ClassVar[str]
     strengths: ClassVar[Strengths]
     effect: ClassVar[Effect] = Effect.DERIVED
-    k_unit: ClassVar[str] = ""
+    parameter_words: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse a parameter that is outside its range."""

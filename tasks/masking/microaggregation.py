@@ -40,7 +40,7 @@ class IndividualRanking(MaskingMethod):
         "around the original value"
     )
     strengths = _GROUP_SIZES
-    k_unit = "records at least"
+    parameter_words = (("k", "k {} records at least"),)
 
     k: int
 
@@ -78,7 +78,7 @@ class Mdav(MaskingMethod):
         "nothing is drawn at random: whoever holds the original values of the attributes can form the groups again"
     )
     strengths = _GROUP_SIZES
-    k_unit = "records at least"
+    parameter_words = (("k", "k {} records at least"), ("distances", "distances {}"))
 
     k: int
     standardised: bool = True

@@ -22,6 +22,7 @@ class AdditiveNoise(MaskingMethod):
     derived = "how likely each difference of original and masked value is, attribute by attribute"
     strengths = Strengths((0.01, 0.05, 0.1, 0.25, 0.5, 1.0), 1e-6, 1e6)
     effect = Effect.NOISE
+    parameter_words = (("proportion", "variance of the noise {} times that of the attribute"),)
 
     proportion: float
 

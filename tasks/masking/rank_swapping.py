@@ -93,7 +93,7 @@ class RankSwapping(Swapping):
         "within k ranks on every swapped attribute at once"
     )
     strengths = PERCENT
-    k_unit = "ranks"
+    parameter_words = (("k", "k {} ranks"), ("p", "p {} % of the ranks"), ("reading", "reading “{}”"))
 
     p: float
     reading: Reading = Reading.PAIR
@@ -149,6 +149,7 @@ class BucketSwapping(Swapping):
     plain = "exchanged between records of about the same rank"
     derived = "how likely a value moves from one bucket of ranks to another; no rank is ruled out"
     strengths = Strengths((2, 5, 10, 20, 50, 100), 1.0, 1e6, whole=True, stronger_below=True)
+    parameter_words = (("buckets", "{} buckets"),)
 
     buckets: int
 
@@ -208,6 +209,11 @@ class DistributionSwapping(Swapping):
     plain = "exchanged between records of about the same rank"
     derived = "how likely a value moves by how many ranks; no rank is ruled out"
     strengths = PERCENT
+    parameter_words = (
+        ("p", "p {} % of the ranks"),
+        ("mean", "moves by {} ranks on average"),
+        ("standard_deviation", "standard deviation {} ranks"),
+    )
 
     p: float
 

@@ -17,8 +17,8 @@ from tasks.assessments.identity.uncertain.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import uncertainty
 from tasks.candidate.candidate import Candidate
 from tasks.decision.disclosure_rounding import rounded_uncertainty
-from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.decision.record import GateResult
+from tasks.decision.written_figures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, within
 from tasks.generalization.game.payoffs import Follower
 from tasks.microdata.tuples import Counts

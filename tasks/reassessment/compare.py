@@ -13,9 +13,9 @@ from tasks.assessments.identity.uncertain.facts import ChanceFact, UncertaintyFa
 from tasks.core.canonical import digest
 from tasks.decision.disclosure_rounding import rounded_figure
 from tasks.decision.gates import EARLIER_COPIES
-from tasks.decision.measures import RecordCounts, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
 from tasks.decision.verdict import is_excused
+from tasks.decision.written_figures import RecordCounts, write_result, write_share
 from tasks.reassessment.record import (
     Cause,
     EndingTerm,

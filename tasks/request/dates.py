@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from tasks.core.plural import listed
 from tasks.request.attribute import Attribute, Role, ValueType
-from tasks.request.gate import DATES
-from tasks.request.part import Rule, at_first, listed
+from tasks.request.measures import DATES
+from tasks.request.part import Rule, at_first
 from tasks.request.population_rules import decoys_asked, named_in_policy
 
 if TYPE_CHECKING:

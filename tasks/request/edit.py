@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from tasks.core.errors import RequestError, WorkspaceError
+from tasks.core.errors import RequestError, system_refusal
 from tasks.core.files import write_whole
 from tasks.request.document import Location, NotYaml, read_document
 
@@ -65,18 +65,15 @@ def edited(text: str, changes: Mapping[Location, Any]) -> str:
 
 def rewrite(path: Path, text: str) -> None:
     """Put a document in place of the one in a file, whose mode stays; WorkspaceError if it cannot be written."""
-    try:
+    with system_refusal(
+        "the request cannot be written",
+        where=path.name,
+        expected="a file that you may write",
+        fix="check its permissions and the room on the disk",
+    ):
         mode = stat.S_IMODE(path.stat().st_mode)
         write_whole(path, text.encode())
         path.chmod(mode)
-    except OSError as error:
-        raise WorkspaceError(
-            "the request cannot be written",
-            where=path.name,
-            expected="a file that you may write",
-            got=error.strerror or "a refusal by the system",
-            fix="check its permissions and the room on the disk",
-        ) from None
 
 
 def reasons(text: str) -> dict[str, str]:

@@ -1,88 +1,17 @@
-"""Measures that gates judge, and the gates of a policy that names none."""
+"""Gates: thresholds on measures, and the gates of a policy that names none."""
 
 import math
 from collections.abc import Container
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tasks.request.part import RequestPart, Rule, Text, listed
+from tasks.core.plural import listed
+from tasks.request.measures import LARGER_IS_BETTER, MEASURES, Measure
+from tasks.request.part import RequestPart, Rule, Text
 
 _SUM = 1e-9
 _MASKED_TOGETHER = 200
-
-
-class Measure(StrEnum):
-    """Measures that a gate can put a threshold on."""
-
-    TRANSPARENT_MAXIMUM = "transparent.maximum_risk"
-    TRANSPARENT_MEAN = "transparent.mean_risk"
-    TRANSPARENT_ATTACKED = "transparent.attacked_share"
-    TRANSPARENT_EXPECTED = "transparent.expected_reidentifications"
-    PROSECUTOR_MAXIMUM = "prosecutor.maximum_risk"
-    PROSECUTOR_MEAN = "prosecutor.mean_risk"
-    JOURNALIST_MAXIMUM = "journalist.maximum_risk"
-    JOURNALIST_MEAN = "journalist.mean_risk"
-    SMALLEST_CLASS = "released.smallest_class"
-    SUPPRESSED_SHARE = "released.suppressed_share"
-    INFORMATION_KEPT = "released.information_kept"
-    PUBLISHER_PAYOFF = "game.publisher_payoff"
-    SEQUENTIAL_MAXIMUM = "sequential.maximum_risk"
-    SEQUENTIAL_MEAN = "sequential.mean_risk"
-    SEQUENTIAL_ATTACKED = "sequential.attacked_share"
-    SEQUENTIAL_EXPECTED = "sequential.expected_reidentifications"
-    SEQUENTIAL_LOSS = "sequential.expected_loss"
-    COMBINED_MAXIMUM = "combined.maximum"
-    COMBINED_QUANTILE = "combined.quantile"
-    COMBINED_ABOVE = "combined.share_above"
-    COMBINED_EXPECTED = "combined.expected_share"
-    LINKED_UNINFORMED = "linkage.uninformed_share"
-    LINKED_INFORMED = "linkage.informed_share"
-    CERTAIN_UNINFORMED = "linkage.uninformed_certain"
-    CERTAIN_INFORMED = "linkage.informed_certain"
-    LINKED_MASKED = "linkage.masked_share"
-    SINGLED_OUT = "singling_out.share"
-    SINGLED_OUT_POPULATION = "singling_out.population_share"
-    ESTIMATED_MAXIMUM = "estimated.maximum_risk"
-    ESTIMATED_MEAN = "estimated.mean_risk"
-    ESTIMATED_UNIQUE = "estimated.unique_share"
-    ATTRIBUTE_DISCLOSED = "attribute.disclosed_share"
-    ATTRIBUTE_HOMOGENEOUS = "attribute.homogeneous_share"
-    ATTRIBUTE_RISE = "attribute.maximum_rise"
-    DATES_LINKED = "dates.linked_share"
-    DATES_ALONE = "dates.alone_share"
-    DATES_PATTERN = "dates.pattern_share"
-    DATES_OFFSET = "dates.offset_share"
-    COLUMNS_UNPLACED = "columns.unplaced"
-    TEXT_MISSED = "text.missed"
-    TEXT_RESIDUAL = "text.residual"
-    UTILITY_LOSS = "utility.loss"
-    PASSING_PROBABILITY = "uncertain.passing_probability"
-
-
-OF_ONE_COPY = frozenset(
-    {Measure.LINKED_UNINFORMED, Measure.LINKED_INFORMED, Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED}
-)
-"""Measures of risk that a coalition would raise, and that are measured of one copy alone."""
-ESTIMATED = frozenset({Measure.ESTIMATED_MAXIMUM, Measure.ESTIMATED_MEAN, Measure.ESTIMATED_UNIQUE})
-"""Measures of the population that a random sample is drawn from."""
-DATES = frozenset({Measure.DATES_LINKED, Measure.DATES_ALONE, Measure.DATES_PATTERN})
-"""Measures of the people whom known dates find, of which a policy limits one where dates are shifted or relative."""
-LARGER_IS_BETTER = frozenset(
-    {Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF, Measure.PASSING_PROBABILITY}
-)
-_SHARES = frozenset(Measure) - {
-    Measure.TRANSPARENT_EXPECTED,
-    Measure.SMALLEST_CLASS,
-    Measure.PUBLISHER_PAYOFF,
-    Measure.SEQUENTIAL_EXPECTED,
-    Measure.SEQUENTIAL_LOSS,
-    Measure.COLUMNS_UNPLACED,
-    Measure.TEXT_RESIDUAL,
-    Measure.COMBINED_MAXIMUM,
-    Measure.COMBINED_QUANTILE,
-}
 
 
 class Gate(RequestPart):
@@ -108,12 +37,12 @@ class Gate(RequestPart):
         Rule(
             lambda one: (
                 f"the threshold of {one.measure.value} must "
-                + ("lie between 0 and 1" if one.measure in _SHARES else "not be negative")
+                + ("lie between 0 and 1" if MEASURES[one.measure].is_share else "not be negative")
             ),
             lambda one: (
                 one.side
                 if (one.threshold < 0 and one.measure is not Measure.PUBLISHER_PAYOFF)
-                or (one.threshold > 1 and one.measure in _SHARES)
+                or (one.threshold > 1 and MEASURES[one.measure].is_share)
                 else None
             ),
             got=lambda one: f"the number {one.threshold:g}",

@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from tasks.request.part import EachOnce, RelativePath, RequestPart, Rule, Text, given, listed
+from tasks.core.plural import listed
+from tasks.request.part import EachOnce, RelativePath, RequestPart, Rule, Text, given
 
 _SOURCES = ("file", "intervals", "dates", "prefixes", "groups")
 

@@ -4,7 +4,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tasks.request.attribute import Role
-from tasks.request.gate import Measure
+from tasks.request.measures import Measure
 from tasks.request.part import Rule, at_first
 from tasks.request.population_rules import decoys_asked, masked_places, named_in_policy, resources_of
 

@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tasks.request.part import EachOnce, RequestPart, Rule, Text, given, listed
+from tasks.core.plural import listed
+from tasks.request.part import EachOnce, RequestPart, Rule, Text, given
 
 
 class MaskingName(StrEnum):

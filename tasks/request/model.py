@@ -26,7 +26,7 @@ from tasks.request.attribute import (
 )
 from tasks.request.dates import date_rules
 from tasks.request.file_form import FileForm, FileFormat
-from tasks.request.gate import DATES, DEFAULT_GATES, LARGER_IS_BETTER, OF_ONE_COPY, Gate, Measure, records_for
+from tasks.request.gate import DEFAULT_GATES, Gate, records_for
 from tasks.request.generalization_policy import (
     BudgetPolicy,
     Closeness,
@@ -47,6 +47,7 @@ from tasks.request.hierarchy_source import (
 )
 from tasks.request.longitudinal import is_identifier, longitudinal_rules, role_in_words
 from tasks.request.masking_terms import GROUPING, PARAMETER_OF, Masking, MaskingName
+from tasks.request.measures import DATES, LARGER_IS_BETTER, OF_ONE_COPY, Measure
 from tasks.request.missing import MissingPolicy, MissingReading
 from tasks.request.part import (
     Cost,

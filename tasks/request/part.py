@@ -112,15 +112,6 @@ EachOnce = AfterValidator(_each_once)
 """Refuses a list that repeats an item."""
 
 
-def listed(names: list[str], last: str = "and") -> str:
-    """Names as a list in a sentence.
-
-    >>> listed(["a", "b", "c"]), listed(["a", "b"], "or"), listed([])
-    ('a, b and c', 'a or b', 'none')
-    """
-    return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else "".join(names) or "none"
-
-
 def given(part: RequestPart, names: Iterable[str]) -> list[str]:
     """Keys, among some, that a part has a value for, each once."""
     return [name for name in dict.fromkeys(names) if getattr(part, name) is not None]

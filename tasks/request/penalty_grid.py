@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tasks.request.part import Cost, OpenProbability, RequestPart, Rule, listed
+from tasks.core.plural import listed
+from tasks.request.part import Cost, OpenProbability, RequestPart, Rule
 
 _Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 

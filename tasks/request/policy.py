@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from tasks.core.people import PERSON_ID, may_be_same_person
-from tasks.request.gate import DEFAULT_GATES, Gate, Measure, prosecutor_gate, records_for
+from tasks.request.gate import DEFAULT_GATES, Gate, prosecutor_gate, records_for
 from tasks.request.generalization_policy import GeneralizationPolicy
+from tasks.request.measures import Measure
 from tasks.request.missing import MissingPolicy
 from tasks.request.part import EachOnce, Identifier, PersonName, Probability, RequestPart, Rule, Text, first_repeated
 from tasks.request.penalty_grid import PenaltyGrid

@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tasks.request.part import EachOnce, RelativePath, RequestPart, Rule, Text, listed
+from tasks.core.plural import listed
+from tasks.request.part import EachOnce, RelativePath, RequestPart, Rule, Text
 
 _BASES = ("path", "self", "size", "sampling_fraction")
 

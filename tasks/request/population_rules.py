@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tasks.request.attribute import SafeHarborRule
-from tasks.request.gate import ESTIMATED
+from tasks.request.measures import ESTIMATED
 from tasks.request.part import Rule
 from tasks.request.population import PopulationBasis
 from tasks.request.recipient import PARTITIONS

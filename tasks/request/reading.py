@@ -23,6 +23,7 @@ from tasks.core.errors import RequestError, RequestProblem
 from tasks.core.opening import open_regular
 from tasks.core.people import PERSON_ID
 from tasks.core.plain_name import plain_name
+from tasks.core.plural import listed
 from tasks.request.document import (
     MAXIMUM_BYTES,
     NOTHING,
@@ -34,7 +35,7 @@ from tasks.request.document import (
     read_document,
 )
 from tasks.request.form import Form, Model, described, printable, value_at
-from tasks.request.part import BROKEN_RULE, IDENTIFIER, RELEASE_ID, listed
+from tasks.request.part import BROKEN_RULE, IDENTIFIER, RELEASE_ID
 
 _KINDS: dict[Any, str] = {
     str: "text",

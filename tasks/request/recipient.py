@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from tasks.core.plural import listed
 from tasks.request.adversary_terms import AdversaryTerms
-from tasks.request.part import Cost, EachOnce, Identifier, Money, OpenProbability, RequestPart, Rule, Text, listed
+from tasks.request.part import Cost, EachOnce, Identifier, Money, OpenProbability, RequestPart, Rule, Text
 from tasks.request.public_key import PublicKey
 
 _ROUNDED = 1e-6

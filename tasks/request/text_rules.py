@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from tasks.request.gate import Measure
-from tasks.request.part import Rule, listed
+from tasks.core.plural import listed
+from tasks.request.measures import Measure
+from tasks.request.part import Rule
 from tasks.request.population_rules import decoys_asked
 
 TEXT_GATES = (Measure.TEXT_MISSED, Measure.TEXT_RESIDUAL)

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 
 from tasks.core.errors import DataError
-from tasks.core.plural import plural
+from tasks.core.plural import listed, plural
 from tasks.request.model import Attribute, PatternName, ReleaseRequest, Role, ValueType
-from tasks.request.part import listed
 from tasks.validation.names import MOST_NAMES
 from tasks.validation.patterns import TEXT_PATTERNS
 from tasks.validation.readings import readable

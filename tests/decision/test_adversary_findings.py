@@ -18,8 +18,8 @@ from tasks.decision.assemble import Findings, Output, assemble, gates_before_wri
 from tasks.decision.context import DecisionContext, InvolvedPeople
 from tasks.decision.gates import flat_figures, judge_gates
 from tasks.decision.record import CheckFact, CodeFact, DecisionRecord, NotAssessed, ValidationFact, Verdict
-from tasks.request.gate import ESTIMATED
 from tasks.request.load import LoadedRequest
+from tasks.request.measures import ESTIMATED
 from tasks.request.model import DEFAULT_GATES, Gate, Measure
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import made

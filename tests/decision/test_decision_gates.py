@@ -4,12 +4,12 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from tasks.candidate.measures import MEASURES, is_possible
 from tasks.core.canonical import canonical_json
 from tasks.decision.gates import ALWAYS_ON, agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
-from tasks.decision.measures import RecordCounts, write_figure, write_pair, write_result
 from tasks.decision.record import CheckFact, GateResult, ValidationFact, Verdict
 from tasks.decision.verdict import decide
+from tasks.decision.written_figures import RecordCounts, write_figure, write_pair, write_result
+from tasks.request.measures import MEASURES, is_possible
 from tasks.request.model import DEFAULT_GATES, LARGER_IS_BETTER, Agreement, Gate, Measure
 
 SHA = "a" * 64

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.decision.gates import ALWAYS_ON, judge_gates
-from tasks.decision.measures import RecordCounts
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.verdict import decide, lapsed, never_measured, validity
+from tasks.decision.written_figures import RecordCounts
 from tasks.request.model import LARGER_IS_BETTER, Gate, Measure
 from tests.support import records
 from tests.support.examples import examples

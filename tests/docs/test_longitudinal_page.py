@@ -15,7 +15,7 @@ from tasks.assessments.dates.calendar import offset_knowledge
 from tasks.assessments.dates.histories import Histories
 from tasks.assessments.dates.matching import Matches, matches_of_all, matches_of_known
 from tasks.decision.record import Verdict
-from tasks.request.gate import DATES
+from tasks.request.measures import DATES
 from tasks.request.model import Measure
 from tests.draft.test_folder import LABS, PATIENTS, VISITS
 from tests.support import omop

@@ -9,8 +9,8 @@ import pytest
 
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.utility.facts import UtilityFact
-from tasks.candidate.measures import MEASURES
 from tasks.decision.record import DecisionRecord, Verdict
+from tasks.request.measures import MEASURES
 from tasks.request.model import Measure
 from tests.support.engines import SharedEngine
 from tests.support.world import DIAGNOSES, RECORDS, World, drawn_rows, make_world

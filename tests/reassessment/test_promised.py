@@ -9,7 +9,7 @@ import pytest
 
 from tasks.assessments.identity.facts import BudgetFact
 from tasks.assessments.identity.uncertain.facts import ChanceFact, UncertaintyFact
-from tasks.decision.measures import RecordCounts, write_result
+from tasks.decision.written_figures import RecordCounts, write_result
 from tasks.generalization.game.facts import LimitFact
 from tasks.generalization.game.payoffs import Payoffs
 from tasks.reassessment import compare

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reports.model.methods import masking_method
+from reports.model.methods import masking_method, masking_parameters
 from reports.model.record_view import RecordView
 from reports.model.smallcell import HIDDEN, SmallCellRule
 from reports.sections.reference import cited
@@ -58,6 +58,26 @@ class TestMasking:
         text = masking_method(method.value)
         assert text.title[0].isupper()
         assert len(text.derived) > 40
+
+    @pytest.mark.parametrize(
+        ("method", "parameters", "words"),
+        [
+            ("rank-swapping-p-buckets", {"buckets": 5}, "5 buckets"),
+            (
+                "rank-swapping-p-distribution",
+                {"p": 10.0, "mean": 5.0, "standard_deviation": 5.0},
+                "moves by 5 ranks on average; p 10 % of the ranks; standard deviation 5 ranks",
+            ),
+            ("mdav", {"k": 25, "distances": "between standardised values"},
+             "distances between standardised values; k 25 records at least"),
+            # A percentage of something else than ranks, were it a parameter of this method.
+            ("mdav", {"p": 10.0}, "p 10"),
+        ],
+    )  # fmt: skip
+    def test_parameters_have_the_words_of_their_own_method(
+        self, method: str, parameters: dict[str, float | str], words: str
+    ) -> None:
+        assert masking_parameters(method, parameters) == words
 
     def test_parameters_are_written_in_words(self) -> None:
         facts = (

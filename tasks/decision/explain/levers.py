@@ -17,10 +17,10 @@ from scipy.special import logit
 
 from tasks.adversary.planning.deterrence import Term, term_value
 from tasks.adversary.profile import AdversaryProfile
-from tasks.candidate.measures import MEASURES
 from tasks.core.errors import RequestError
 from tasks.decision.explain.result import LogOddsChange, NoFlip, TermChange
 from tasks.masking.registry import METHODS
+from tasks.request.measures import MEASURES
 from tasks.request.model import PARAMETER_OF, AdversaryTerms, Gate, Masking, Measure, Recipient, ReleaseRequest, Role
 
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
@@ -55,48 +55,29 @@ _STEP = re.compile(r'([A-Za-z_]\w*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
 
 @dataclass(frozen=True)
 class Lever:
-    """A number in the request that can be changed.
-
-    Attributes
-    ----------
-    name
-        Name of the term, in words.
-    where
-        Path in the request.
-    current
-        Its present value, from 0.
-    lowest
-        Smallest value that is searched.
-    highest
-        Largest value that the request may hold.
-    whole
-        Whether it is a whole number.
-    also
-        Values to try beside those of the grid.
-    stated
-        Changes that the request must state with it.
-    log_odds
-        Where the request holds a probability as the logarithm of its odds, that logarithm.
-    moved
-        Term of the adversary's profile that it moves; None for a lever that does not deter.
-    unable
-        Why no value of it alone can change what the recipient does; empty where one may.
-    few
-        Whether few values are tried, and the turn is narrowed down less, since each takes long.
-    """
+    """A whole or other number in the request that can be changed, searched from ``lowest`` to ``highest``."""
 
     name: str
+    """Name of the term, in words."""
     where: str
+    """Path in the request."""
     current: float
+    """Its present value, from 0."""
     lowest: float = 0.0
     highest: float = _MOST_MONEY
     whole: bool = False
     also: tuple[float, ...] = ()
+    """Values to try beside those of the grid."""
     stated: tuple[TermChange, ...] = ()
+    """Changes that the request must state with it."""
     log_odds: float | None = None
+    """Where the request holds a probability as the logarithm of its odds, that logarithm."""
     moved: Term | None = None
+    """Term of the adversary's profile that it moves; None for a lever that does not deter."""
     unable: str = ""
+    """Why no value of it alone can change what the recipient does; empty where one may."""
     few: bool = False
+    """Whether few values are tried, and the turn is narrowed down less, since each takes long."""
 
     def written(self, value: float) -> float:
         """A value as the request holds it; a logarithm has four digits, on the far side of the present one."""

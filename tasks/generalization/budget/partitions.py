@@ -14,12 +14,12 @@ import numpy as np
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.knapsack import Options, allocate, relax
 from tasks.generalization.budget.limits import (
-    WHERE,
     BudgetedLevels,
     Limit,
     Plan,
     in_words,
     limits_of,
+    not_kept,
     usage_of,
     usage_of_suppression,
     within,
@@ -133,13 +133,8 @@ def plan_partition(
         if within(used, np.array([limit.capacity for limit in limits])):
             break
     else:
-        raise StageFailed(
-            "no partition was found that keeps the budget",
-            where=WHERE,
-            expected="a partition within the limits",
-            got="none, though mixtures of partitions would keep them",
-            fix="widen a limit, or allow suppression",
-        )
+        got = "none, though mixtures of partitions would keep them"
+        raise not_kept("a partition within the limits", got, "no partition was found that keeps the budget")
     try:
         alone = partition(problem, weighed.cube(problem), rule, layers=weighed.layers).total
     except StageFailed:
@@ -272,10 +267,5 @@ def _forbidden(budget: BudgetPolicy, limits: tuple[Limit, ...]) -> StageFailed:
     sizes = ((budget.least_people, "people"), (budget.least_records, "records"))
     least = [f"at least {number:,} {what} in a cell" for number, what in sizes if number is not None]
     wanted = ", ".join([*([in_words(limits)] if limits else []), *least])
-    return StageFailed(
-        "no partition keeps the budget: some records can be in no cell that is allowed",
-        where=WHERE,
-        expected=wanted or "cells within the rule",
-        got="none such, not even one cell of everybody",
-        fix="use a larger population, allow suppression, or widen a limit",
-    )
+    what = "no partition keeps the budget: some records can be in no cell that is allowed"
+    return not_kept(wanted or "cells within the rule", "none such, not even one cell of everybody", what)

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import RequestError
+from tasks.core.plural import listed
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
-from tasks.request.part import listed
 
 Floats = NDArray[np.float64]
 

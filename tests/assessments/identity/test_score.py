@@ -17,7 +17,7 @@ from tasks.core.errors import StageFailed
 from tasks.generalization.game.zip3 import zip_table
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
-from tasks.request.gate import ESTIMATED
+from tasks.request.measures import ESTIMATED
 from tasks.request.model import Measure, Method
 from tests.support.tiny import WHOLE_CELLS, Change, changed, tiny_prepared, tiny_request
 from tests.support.worlds import WITHOUT_TERMS

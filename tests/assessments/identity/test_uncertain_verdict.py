@@ -22,7 +22,7 @@ from tasks.assessments.sequential.assessment import external_fact, gate_figures,
 from tasks.candidate.groups import densest_group, recipient_profile
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, own_follower, weights_of
-from tasks.request.gate import LARGER_IS_BETTER
+from tasks.request.measures import LARGER_IS_BETTER
 from tasks.request.model import Measure, UncertainTerm
 from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, prepared, table

@@ -34,14 +34,13 @@ from tasks.assessments.identity.uncertain.terms import (
 from tasks.assessments.sequential.assessment import gate_figures, judged_belief
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import densest_group, groups
-from tasks.candidate.measures import is_possible
 from tasks.core.errors import ParameterError
 from tasks.generalization.game.count_index import CountIndex, Generalization
 from tasks.generalization.game.payoffs import Floats, Follower
 from tasks.generalization.game.sequential_follower import SequentialFollower
 from tasks.generalization.setting import own_follower
 from tasks.microdata.tuples import Counts
-from tasks.request.gate import LARGER_IS_BETTER
+from tasks.request.measures import LARGER_IS_BETTER, is_possible
 from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest, UncertainTerm
 
 

@@ -1,14 +1,14 @@
-"""The measures that gates judge, as people read them in reasons, reports and explanations alike."""
+"""Figures that gates judge as people read them, in reasons, reports and explanations; small counts become bounds."""
 
 from collections.abc import Mapping
 from decimal import Context, Decimal
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tasks.candidate.measures import MEASURES, MeasureText, Scale
 from tasks.core.wilson import wilson
 from tasks.decision.disclosure_rounding import upward
 from tasks.decision.record import DecisionRecord, GateResult
+from tasks.request.measures import MEASURES, MeasureText, Scale
 from tasks.request.model import Measure
 
 _FEWEST_DIGITS = 4
