@@ -1,4 +1,5 @@
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -843,6 +844,23 @@ def test_a_column_that_tells_a_quasi_identifier_is_not_drafted_for_release() -> 
         "pregnancy outcome reveals sex: 99% of the information on it",
         "1 more such finding",
     )
+
+
+def test_many_columns_beside_nothing_to_tell_are_drafted_soon() -> None:
+    """No set of them is looked at: there are four million of three."""
+    frame = pd.DataFrame({f"q{place}": ["a", "b"] * 20 for place in range(300)}, dtype="string[pyarrow]")
+    begun = time.process_time()
+    draft_request(frame, "data.csv")
+    assert time.process_time() - begun < 30  # three minutes with all sets
+
+
+def test_a_finding_beside_many_values_is_told_and_not_counted_alone() -> None:
+    draw = np.random.default_rng(3)
+    incomes = [str(round(value, 2)) for value in draw.lognormal(10, 0.3, 399)] + ["90000000.25"]
+    frame = pd.DataFrame({"income": incomes}, dtype="string[pyarrow]")
+    (told,) = draft_request(frame, "data.csv").suggestions
+    assert told.role is Role.UNREVIEWED
+    assert "more such" not in told.reasons[-1]
 
 
 def test_a_column_of_unknown_meaning_is_judged_too_but_not_against_the_counts_of_the_population() -> None:
