@@ -1,6 +1,6 @@
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -20,6 +20,7 @@ from tasks.draft.questions import Answer
 from tasks.draft.roles import (
     MANY_VALUES,
     MAYBE_QUANTITY,
+    OTHER_DATES,
     QUANTITY,
     UNCLEAR,
     ColumnProfile,
@@ -706,6 +707,31 @@ def test_numbers_with_another_text_are_told_without_it(others: list[str], told: 
     assert (found.nearly_numbers in reasons) == bool(told)
 
 
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([*range(20, 80), -9, -9, -99], "3 of its cells are negative"),
+        ([*range(20, 80), -1.0], "1 of its cells are negative"),
+        (range(20, 80), ""),
+        ([*range(20, 80), -9, -8, -7, -6], ""),
+        ([*range(20, 80), -12], ""),
+        ([-2, -1, 0, 1, 2] * 12, ""),
+    ],
+)
+def test_negative_numbers_that_may_be_codes_are_told(values: Iterable[float], told: str) -> None:
+    found = profiled("age", [str(value) for value in values])
+    assert found.nearly_numbers.startswith(told)
+    assert bool(told) == bool(found.nearly_numbers)
+    assert (found.nearly_numbers in suggest(found, None).reasons) == bool(told)
+
+
+def test_dates_of_another_form_are_told_how_to_be_dates() -> None:
+    days = [f"{day:02}.03.{year}" for day in range(1, 21) for year in (84, 92)]
+    assert suggest(profiled("seen", days), None).reasons[-1] == OTHER_DATES
+    mixed = [*days, "Emma Miller"]
+    assert OTHER_DATES not in suggest(profiled("seen", mixed), None).reasons
+
+
 def test_a_line_break_in_a_header_is_told() -> None:
     data = pd.DataFrame([["1", "a", "x"]], columns=["id", "a\nb", " sex"], dtype="string[pyarrow]")
     with pytest.raises(DataError) as caught:
@@ -966,7 +992,7 @@ def test_what_holds_for_many_columns_is_told_once() -> None:
     assert len(text.splitlines()) <= 60
     assert max(map(len, text.splitlines())) <= 120
     assert text.count("population.lacks") == 1
-    assert text.count("; not counted; ") > 5
+    assert text.count("; not in the population; ") > 5
     assert text.count("0.5 or more if it is a secret") == 1
     assert "population.lacks" not in draft_request(data, "data.csv").text
 
