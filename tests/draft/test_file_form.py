@@ -147,6 +147,13 @@ def test_ages_with_empty_decimals_are_whole_numbers(tmp_path: Path) -> None:
     assert frame["weight"].fillna("").tolist() == ["70.5", "71.0", ""]
 
 
+def test_a_delimiter_at_the_end_of_each_line_makes_no_column(tmp_path: Path) -> None:
+    frame, _ = take_in(written(tmp_path, "town;n;\nx;1;\ny;2;\n"), "data.csv", {})
+    assert list(frame.columns) == ["town", "n"]
+    frame, _ = take_in(written(tmp_path, "town;n;\nx;1;\ny;2;z\n"), "data.csv", {})
+    assert list(frame.columns) == ["town", "n", ""], "a value without a name is asked about"
+
+
 def test_years_as_names_are_no_records(tmp_path: Path) -> None:
     assert told(tmp_path, "town,2019,2020\nx,1,2\ny,3,4\n") == {}
 

@@ -61,6 +61,11 @@ def test_gzipped_csv(tmp_path: Path) -> None:
     assert cells(written(tmp_path, halves, "data.csv.gz")) == rows_of(DATA)
 
 
+def test_delimiters_at_the_end_of_each_line_are_no_columns(tmp_path: Path) -> None:
+    lines = DATA.splitlines()
+    assert cells(written(tmp_path, "".join(f"{line},,\n" for line in lines))) == rows_of(DATA)
+
+
 def test_columns_come_in_the_order_of_the_request(tmp_path: Path) -> None:
     path = written(tmp_path, "sex,diagnosis,age,id,zip\nF,flu,88,1,37010\n")
     assert cells(path) == [["1", "37010", "88", "F", "flu"]]
