@@ -16,6 +16,8 @@ from tasks.validation.patterns import DATE_AND_TIME, NUMBER, WHOLE_NUMBER
 from tasks.validation.readings import arrow, found
 
 _PLAIN_NUMBER = r"^[+-]?(?:0|[1-9][0-9]*)(?:[.,][0-9]+)?\Z"
+_DIGITS = "[ \u00a0]?[+-]?[0-9][0-9., \u00a0\u202f'\u2019]*"
+_UNIT = re.compile(f"([$€£¥]?){_DIGITS}([%‰€$£¥°]|[A-Za-zµ]{{2,4}}|)")
 _MOST_NUMBERS = 0.9
 _FEW_TEXTS = 3
 _CODE = r"^-(?:[1-9]|[6-9][6-9]|9{1,3}[6-9])(?:\.0*)?\Z"
@@ -54,11 +56,13 @@ def encode(column: pd.Series) -> EncodedColumn:
 
 
 def nearly_numbers(column: EncodedColumn) -> str:
-    """Advice on a column of numbers in which some cells may mean “no value”: another text, or a code below zero.
+    """Advice on a column of numbers with a unit, or in which a text or a code below zero may mean “no value”.
 
     It holds no value. Codes with leading zeros are no numbers; a decimal comma may be one still to be declared. A scale
     around zero has as many values below it as above, or nearly.
     """
+    if _have_unit(column.values):
+        return "numbers with a unit beside them: to use them as numbers, write them without it"
     number = matches(column.values, _PLAIN_NUMBER)
     negative = number & matches(column.values, "^-")
     unlike = negative if number.all() else ~number
@@ -76,6 +80,14 @@ def nearly_numbers(column: EncodedColumn) -> str:
         f"{share} % of its cells are numbers; {other:,} hold other text: if that means “no value”, declare it under "
         "dataset.missing, and the type as number"
     )
+
+
+def _have_unit(values: pd.Series) -> bool:
+    """Whether nearly all texts are numbers with the same sign or word beside them, such as € or kg."""
+    first = _UNIT.fullmatch(values.iloc[0]) if len(values) else None
+    if first is None or not (first[1] or first[2]):
+        return False
+    return bool(matches(values, f"^{re.escape(first[1])}{_DIGITS}{re.escape(first[2])}\\Z").mean() >= _MOST_NUMBERS)
 
 
 def matches(text: pd.Series, regex: str) -> npt.NDArray[np.bool_]:

@@ -725,6 +725,25 @@ def test_negative_numbers_that_may_be_codes_are_told(values: Iterable[float], to
     assert (found.nearly_numbers in suggest(found, None).reasons) == bool(told)
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("{}.234,50 €", True),
+        ("$1,{}", True),
+        ("{},5%", True),
+        ("{} kg", True),
+        ("{}", False),
+        ("P{}", False),
+        ("{}A", False),
+        ("3-{}", False),
+    ],
+)
+def test_numbers_with_a_unit_are_told(written: str, told: bool) -> None:
+    found = profiled("share", [written.format(n) for n in range(100, 160)] * 5)
+    assert found.nearly_numbers.startswith("numbers with a unit") is told
+    assert any("unit" in reason for reason in suggest(found, None).reasons) is told
+
+
 def test_dates_of_another_form_are_told_how_to_be_dates() -> None:
     days = [f"{day:02}.03.{year}" for day in range(1, 21) for year in (84, 92)]
     assert suggest(profiled("seen", days), None).reasons[-1] == OTHER_DATES
