@@ -395,16 +395,16 @@ def _marks_of_numbers(frame: pd.DataFrame, form: FileForm, stated: Mapping[str, 
 
 
 _SPACED = (" ", "'")
+_CODE = "^(?:[0-9]{3}|[0-9]{1,3}[^0-9.,][0-9]{3})(?:[^0-9.,][0-9]{3})+$"
+"""Three digits and three, or three groups and more; amounts of one length, such as salaries, have fewer."""
 _MARKS = tuple((decimal, mark) for mark in ("", ",", ".", *_SPACED) for decimal in ".," if mark != decimal)
 """Decimal mark and mark between thousands, as files have them."""
 
 
 def _are_numbers(column: pd.Series, marks: tuple[str, str]) -> bool:
-    """Whether all values of a column are numbers with some marks; full groups of one length, as of phones, are none."""
-    mark = marks[1]
-    return _all_match(column, number_pattern(*marks)) and not (
-        mark in _SPACED and _all_match(column, "^[0-9]{3}([^0-9.,][0-9]{3})+$") and column.str.len().nunique() == 1
-    )
+    """Whether all values of a column are numbers with some marks; codes and phones are of one length, and are none."""
+    is_code = marks[1] in _SPACED and _all_match(column, _CODE) and column.str.len().nunique() == 1
+    return _all_match(column, number_pattern(*marks)) and not is_code
 
 
 def _all_match(column: pd.Series, pattern: str) -> bool:
