@@ -17,7 +17,7 @@ from tasks.microdata.tables import own_rows
 from tasks.redaction.columns import redacted
 from tasks.request.column_names import POSTCODE_WORDS, name_words
 from tasks.request.gate import ungated
-from tasks.request.model import DIVISIONS, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
+from tasks.request.model import DIVISIONS, NUMERIC, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
 from tasks.request.unused import unused_terms
 from tasks.validation.repeated_people import repeated_people
 from tasks.validation.values import encode, nearly_numbers
@@ -120,10 +120,11 @@ def _numeral_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]
 
 
 def _nearly_numbers_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
-    """Released columns without a type that would be numbers but for a text that may mean “no value”."""
+    """Released columns of numbers in which a text or a negative code may mean “no value”."""
     for name, one in request.attributes.items():
         code = not POSTCODE_WORDS.isdisjoint(name_words(name))
-        if name in request.released and "type" not in one.model_fields_set and not code:
+        numeric = one.type in NUMERIC or "type" not in one.model_fields_set
+        if name in request.released and numeric and not code:
             advice = nearly_numbers(encode(frame[name]))
             if advice:
                 yield f"{name}: {advice}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from cryptography.x509 import Certificate
 from pydantic import ValidationError
 
+from flows.releases.cases import ReleaseCase, cases_of
 from flows.workspace.actor import Clock, utc_now
 from flows.workspace.folders import Workspace
 from flows.workspace.ledger import open_ledger
@@ -74,8 +75,8 @@ class CheckedPdf:
 
     record: DecisionRecord
     signature: CheckedSignature
-    compared: bool
-    """Whether it was compared with bundle and ledger."""
+    case: ReleaseCase | None
+    """The release with its state, by the bundle and ledger that it was compared with; None where it was not."""
     entry: int | None
     """Sequence of the ledger's entry of this signature; None where there is none, or nothing was compared."""
 
@@ -95,7 +96,7 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPd
             refuse_unless_sound(found, where)
         record = _record_of(found, where)
         if recorder is None:
-            return CheckedPdf(record, trust.checked(content, None, where), compared=False, entry=None)
+            return CheckedPdf(record, trust.checked(content, None, where), case=None, entry=None)
         bundle = recorder.bundle(record.release_id)
         if not bundle.is_dir():
             raise SignatureRefused(
@@ -107,6 +108,7 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPd
             )
         with open_ledger(recorder) as ledger:
             report = verify_bundle(bundle, ledger)
+            case = cases_of(report, ledger, trust.clock()).get(record.recipient.id)
             entry = _signature_of(_signatures(ledger, record.release_id), record, found)
         signature = trust.checked(content, entry, where)
         problems = _differences(content, found, report, record.recipient.id)
@@ -120,7 +122,7 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPd
                 got="; ".join(problems),
                 fix="do not rely on it; ask the signer what was signed",
             )
-        return CheckedPdf(record, signature, compared=True, entry=entry.sequence if entry else None)
+        return CheckedPdf(record, signature, case, entry=entry.sequence if entry else None)
 
 
 def check_signed(report: BundleReport, recorder: Workspace | None, trust: Trust) -> dict[str, str]:

@@ -238,6 +238,7 @@ def _document(checked: CheckedPdf) -> dict[str, object]:
         "release_id": record.release_id,
         "recipient": record.recipient.id,
         "decision": record.decision.value,
+        **({"state": _state(checked.case)} if checked.case else {}),
         "expert": record.expert or "none named",
         "signed_by": signatory.name if signatory else "",
         "certificate": signatory.fingerprint if signatory else "",
@@ -247,7 +248,7 @@ def _document(checked: CheckedPdf) -> dict[str, object]:
         else "not stated",
         "judged_as_of": f"{checked.signature.checked_at:%Y-%m-%dT%H:%M:%SZ}, {_SOURCES[checked.signature.source]}",
         "revocation": "not looked up",
-        "as_recorded": checked.compared,
+        "as_recorded": checked.case is not None,
         "ledger_entry": checked.entry or "none",
     }
 

@@ -32,7 +32,7 @@ _UNQUOTED = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z_][a-z0-9_./
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _QUOTED, _PLAIN = re.compile(r'"([^"\\]*)"'), re.compile(f"{_UNQUOTED.pattern}|{_DAY.pattern}", re.IGNORECASE)
 _UNLABELLED = (Role.DIRECT, Role.PSEUDONYM, Role.TEXT)
-_IN_SHORT = {COUNTED: "counted", LACKING: "not counted", UNCLEAR: "unclear"}
+_IN_SHORT = {COUNTED: "in the population", LACKING: "not in the population", UNCLEAR: "unclear"}
 _KNOWN = "known_probability"
 _ASKED = "“?”: 0 if nobody outside can know it, 1 if somebody can"
 

@@ -36,12 +36,12 @@ _BLOCK_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 500
 _DELIMITERS = "\t;|,"
-_NAMED = {"\t": "tabs", ";": "semicolons", "|": "bars"}
+_NAMED = {"\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces", "'": "apostrophes"}
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _OTHER_CODE_PAGE = re.compile(rb"[A-Za-z][\x80\x82\x84-\x89\x8b\x91\x93-\x99\x9b][A-Za-z]|[a-z][\x8a\x8c\x8e\x9f][a-z]")
 """Marks and capitals of cp1252 within words, where letters of another encoding stand."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
-_NUMBER = re.compile(r"[+-]?[0-9][0-9.,]*")
+_NUMBER = re.compile("[+\u2212-]?[0-9][0-9., \u00a0\u2009\u202f'\u2019]*")
 _DATE = re.compile(r"[0-9]{1,4}([-./])[0-9]{1,2}\1[0-9]{1,4}.*")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _SHAPES: Mapping[str, tuple[str, ...]] = {
@@ -86,14 +86,14 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
     is_mark = frame.isin(MISSING_MARKS)
     values = frame.mask(is_mark)
     dates = _dates(values, answer)
-    numbers = values.drop(columns=list(dates))
+    numbers = values.drop(columns=[*dates, *frame.attrs["numbers"]])
     form = form.stated(**({"dates": dates} if dates else {}), **_marks_of_numbers(numbers, form, terms))
-    written_so = number_pattern(form.decimal, form.thousands)
+    marks = (form.decimal, form.thousands)
     whole = f"^[+-]?[0-9]+(?:{re.escape(form.decimal)}0*)?$"
     plain = in_plain_forms(
         values,
         form,
-        [str(name) for name in numbers if _all_match(numbers[name], written_so)],
+        [str(name) for name in numbers if _are_numbers(numbers[name], marks)],
         [str(name) for name in numbers if _all_match(numbers[name], whole)],
         [] if is_parquet(path) else [str(name) for name in values],
     )
@@ -112,7 +112,7 @@ def differences(path: Path, form: FileForm) -> list[str]:
         _NAMED.get(form.delimiter, f"“{form.delimiter}” between cells"): form.delimiter != ",",
         form.encoding: form.encoding != "utf-8",
         "decimal comma": form.decimal == ",",
-        f"“{form.thousands}” between thousands": form.thousands != "",
+        f"{_NAMED.get(form.thousands, f'“{form.thousands}”')} between thousands": form.thousands != "",
         f"dates {', '.join(sorted(set(form.dates.values())))}": bool(form.dates),
         "no header line": not form.header,
     }
@@ -362,19 +362,21 @@ def _marks_of_numbers(frame: pd.DataFrame, form: FileForm, stated: Mapping[str, 
     """The decimal mark and the mark between thousands, where they are not “.” and none."""
     if {"decimal", "thousands"} & stated.keys():
         return {}
-    evidence: dict[tuple[str, str] | None, list[str]] = {}
+    told: list[tuple[str, str]] = []
+    unclear: list[str] = []
     for name in frame:
-        column = frame[name]
-        if not _all_match(column, "^[+-]?[0-9][0-9.,]*$"):
+        column = pd.Series(frame[name].unique())
+        if not _all_match(column, f"^(?:{_NUMBER.pattern})$") or _all_match(column, "^[+-]?[0-9]+$"):
             continue
-        readings = [marks for marks in _MARKS if _all_match(column, number_pattern(*marks))]
-        if readings and not _all_match(column, "^[+-]?[0-9]+$"):
-            # Neither mark between thousands is needed where the other reading has a decimal mark alone.
-            plain = [marks for marks in readings if not marks[1]]
-            settled = {decimal for decimal, _ in readings}
-            evidence.setdefault((plain or readings)[0] if len(settled) == 1 else None, []).append(str(name))
-    decimals = {marks[0] for marks in evidence if marks}
-    unclear = evidence.get(None, [])
+        readings = [marks for marks in _MARKS if _are_numbers(column, marks)]
+        # Without a mark between thousands first: none is needed where the other is a decimal mark alone.
+        if len({decimal for decimal, _ in readings}) == 1:
+            told.append(readings[0])
+        elif column.str.contains("[.,]").any():
+            unclear += [str(name)] * bool(readings)
+        elif readings:
+            told.append(("", readings[0][1]))
+    decimals = {decimal for decimal, _ in told if decimal}
     if unclear and not decimals and (form.delimiter == ";" or _any_has(frame[unclear], ",")):
         raise DataError(
             "numbers can be read in two ways",
@@ -383,17 +385,26 @@ def _marks_of_numbers(frame: pd.DataFrame, form: FileForm, stated: Mapping[str, 
             got="one mark before three digits in every number",
             fix="state the decimal mark, with --form decimal=. or --form decimal=,",
         )
-    if len(decimals) != 1:
+    if len(decimals) > 1:
         return {}
-    (decimal,) = decimals
-    other = "," if decimal == "." else "."
-    grouped = any(marks and marks[1] for marks in evidence) or _any_has(frame[unclear], other)
-    found: dict[str, object] = {"decimal": decimal} if decimal == "," else {}
-    return found | ({"thousands": other} if grouped else {})
+    found: dict[str, object] = {"decimal": ","} if decimals == {","} else {}
+    thousands = {mark for _, mark in told if mark}
+    if decimals:
+        thousands |= {mark for mark in {".", ","} - decimals if _any_has(frame[unclear], mark)}
+    return found | ({"thousands": thousands.pop()} if len(thousands) == 1 else {})
 
 
-_MARKS = ((".", ""), (",", ""), (".", ","), (",", "."))
+_SPACED = (" ", "'")
+_CODE = "^(?:[0-9]{3}|[0-9]{1,3}[^0-9.,][0-9]{3})(?:[^0-9.,][0-9]{3})+$"
+"""Three digits and three, or three groups and more; amounts of one length, such as salaries, have fewer."""
+_MARKS = tuple((decimal, mark) for mark in ("", ",", ".", *_SPACED) for decimal in ".," if mark != decimal)
 """Decimal mark and mark between thousands, as files have them."""
+
+
+def _are_numbers(column: pd.Series, marks: tuple[str, str]) -> bool:
+    """Whether all values of a column are numbers with some marks; codes and phones are of one length, and are none."""
+    is_code = marks[1] in _SPACED and _all_match(column, _CODE) and column.str.len().nunique() == 1
+    return _all_match(column, number_pattern(*marks)) and not is_code
 
 
 def _all_match(column: pd.Series, pattern: str) -> bool:

@@ -71,10 +71,10 @@ def with_places(
 
 
 def _in_words(findings: Sequence[ColumnFinding], said: Sequence[str]) -> Iterator[str]:
-    first, *more = findings
-    if first.sign is not Sign.UNIQUE or MANY_VALUES not in said:
-        yield first.sentence
-    if more:
+    new = [one for one in findings if one.sign is not Sign.UNIQUE or MANY_VALUES not in said]
+    if new:
+        yield new[0].sentence
+    if more := new[1:]:
         yield f"{len(more)} more such finding{'s' * (len(more) > 1)}"
 
 

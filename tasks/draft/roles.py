@@ -61,7 +61,7 @@ class ColumnProfile:
     postcodes
         Whether it has the form of a British, Canadian or Dutch postcode in nine of ten values.
     nearly_numbers
-        Advice where nearly all of its cells are numbers; empty elsewhere.
+        Advice where nearly all of its cells are numbers, or numbers from 0; empty elsewhere.
     """
 
     name: str
@@ -136,7 +136,7 @@ def profile(
         value_labels={code: label for code, label in value_labels.items() if code in often},
         like_numbers=kind is ValueType.INTEGER and _like_numbers(column.values),
         postcodes=kind is ValueType.TEXT and are_postcodes(column.values),
-        nearly_numbers=nearly_numbers(column) if kind is ValueType.TEXT else "",
+        nearly_numbers=nearly_numbers(column),
     )
 
 
@@ -189,6 +189,7 @@ LACKING = "the population table lacks it"
 UNCLEAR = "neither name nor values say what it is"
 MANY_VALUES = "at least half as many values as records"
 QUANTITY = "a quantity, not a record number: it has gaps, and values of several lengths"
+OTHER_DATES = "to use them as dates, write years in four digits and months in digits"
 MAYBE_QUANTITY = "if it is a quantity, role: sensitive, masked"
 
 _MOSTLY = 0.95
@@ -269,6 +270,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     elif column.patterns:
         found = ", ".join(f"{name.plural} ({percent(share)} of its cells)" for name, share in column.patterns.items())
         reasons = [f"it seems to hold {found}"]
+        reasons += [OTHER_DATES] * (column.patterns == {PatternName.FULL_DATE: 1.0})
     elif theme in _KNOWN:
         if in_population is None:
             role = Role.QUASI

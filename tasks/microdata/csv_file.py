@@ -58,8 +58,16 @@ def read_csv(path: Path, form: FileForm) -> pa.Table:
     if any(pc.any(pc.match_substring(column, mark)).as_py() for column in columns for mark in "\n\r"):
         _check_quoting(path, form)
     if form.header:
+        table = _without_blank_columns(table)
         _check_header(table, path)
     return table
+
+
+def _without_blank_columns(table: pa.Table) -> pa.Table:
+    """The table without columns that have neither name nor value, as a delimiter at the end of each line makes them."""
+    columns = zip(table.column_names, table.columns, strict=True)
+    blank = [not name.strip() and not pc.any(pc.not_equal(cells, "")).as_py() for name, cells in columns]
+    return table.select([place for place, is_blank in enumerate(blank) if not is_blank])
 
 
 def _check_header(table: pa.Table, path: Path) -> None:

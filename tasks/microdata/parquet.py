@@ -35,7 +35,7 @@ def read_parquet(
 ) -> pa.Table:
     """Columns of row groups of a file, all of them by default; `coded` texts stay as dictionaries.
 
-    Timestamps of a column that has no time but midnight are days.
+    Timestamps are in the local time of their zone; those of a column that has no time but midnight are days.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_parquet(
         table = pq.ParquetFile(path, read_dictionary=texts).read_row_groups(
             chosen, columns=None if names is None else list(names)
         )
-        table = _with_days(file, table)
+        table = _with_days(file, in_local_time(table))
         if coded:
             return table
         _check_texts(path, table)
@@ -64,11 +64,18 @@ def read_parquet(
         raise unreadable_parquet(path, error) from None
 
 
+def in_local_time(table: pa.Table) -> pa.Table:
+    """The table with timestamps as a clock in their zone shows them; in UTC, a midnight may be on another day."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            table = table.set_column(place, field.name, pc.local_timestamp(table.column(place)))
+    return table
+
+
 def _with_days(file: pq.ParquetFile, table: pa.Table) -> pa.Table:
     """The table with days in place of timestamps in columns whose times, in the whole file, are all midnight."""
-    stamped = [field.name for field in table.schema if pa.types.is_timestamp(field.type) and field.type.tz is None]
-    for name in stamped:
-        whole = file.read(columns=[name]).column(0)
+    for name in [field.name for field in table.schema if pa.types.is_timestamp(field.type)]:
+        whole = in_local_time(file.read(columns=[name])).column(0)
         if pc.all(pc.equal(pc.floor_temporal(whole, unit="day"), whole)).as_py():
             place = table.schema.get_field_index(name)
             table = table.set_column(place, name, pc.cast(table.column(place), pa.date32()))

@@ -14,14 +14,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.core.errors import DataError, PopulationError, raised_as
+from tasks.core.errors import DataError, PopulationError, column_positions, raised_as
 from tasks.core.plural import plural
 from tasks.microdata.csv_file import first_bytes, other_delimiter, read_csv
 from tasks.microdata.event_levels import at_released_levels
 from tasks.microdata.foreign_file import format_of, read_foreign
 from tasks.microdata.foreign_reader import LABELS, VALUE_LABELS
 from tasks.microdata.joined import joined
-from tasks.microdata.parquet import read_parquet, too_large
+from tasks.microdata.parquet import in_local_time, read_parquet, too_large
 from tasks.microdata.written_forms import as_read
 from tasks.request.file_form import FileForm
 from tasks.request.load import LoadedRequest
@@ -80,7 +80,7 @@ def read_microdata(path: Path, request: ReleaseRequest, table: str | None = None
     if read.num_rows == 0:
         raise no_records(path)
     frame = text_frame(read, path, list(names), request.dataset.missing).rename(columns=names)
-    return at_released_levels(as_read(frame, request), request)
+    return at_released_levels(as_read(frame, request, [names.get(name, name) for name in numbers_of(read)]), request)
 
 
 def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
@@ -113,25 +113,37 @@ def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
             expected="columns of text, numbers or dates, each of one type",
             fix="convert columns of mixed types to text",
         ) from None
-    texts = text_frame(table, place, tuple(request.attributes), request.dataset.missing)
-    return at_released_levels(as_read(texts, request), request)
+    texts = text_frame(in_local_time(table), place, tuple(request.attributes), request.dataset.missing)
+    return at_released_levels(as_read(texts, request, numbers_of(table)), request)
+
+
+def numbers_of(table: pa.Table) -> list[str]:
+    """Columns that hold numbers by their type."""
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    held = ((one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type) for one in table.schema)
+    return [name for name, type_ in held if any(is_kind(type_) for is_kind in kinds)]
 
 
 def text_frame(table: pa.Table, path: Path, names: Sequence[str], missing: Sequence[str] = ()) -> pd.DataFrame:
     """Columns of a table as text, with NA for what means “no value”; so some programs write “not a number”.
+
+    Times of day lose a fraction of a second that is 0.
 
     Raises
     ------
     DataError
         If one of them cannot be text, or its name occurs twice.
     """
-    columns = {}
+    columns: dict[str, pd.Series] = {}
     try:
         for name in names:
             column = table[name]
+            is_time = pa.types.is_time(column.type)
             if pa.types.is_floating(column.type):
                 column = pc.if_else(pc.is_nan(column), pa.scalar(None, type=column.type), column)
             column = pc.cast(column, pa.large_string())
+            if is_time:
+                column = pc.replace_substring_regex(column, r"\.0+$", "")
             empty = pc.is_in(column, value_set=pa.array(list(missing), type=column.type))
             if pc.any(empty).as_py():
                 column = pc.if_else(empty, pa.scalar(None, type=column.type), column)
@@ -139,9 +151,10 @@ def text_frame(table: pa.Table, path: Path, names: Sequence[str], missing: Seque
     except MemoryError:
         raise too_large(path, "more than is free") from None
     except (pa.ArrowException, KeyError):
+        places = [place for place, name in enumerate(table.column_names, start=1) if name == names[len(columns)]]
         raise DataError(
             "a column of the file cannot be read as text, or its name occurs twice",
-            where=path.name,
+            where=f"{path.name}, {column_positions(places)}",
             expected="columns of text, numbers or dates, each with a name of its own",
             fix="convert nested or binary columns, and rename repeated ones",
         ) from None
@@ -163,7 +176,7 @@ def read_text(path: Path, form: FileForm | None = None) -> pd.DataFrame:
     """Read a table that no request describes yet: every column as text, empty cells as NA.
 
     Labels that a program gave its columns are in ``attrs["labels"]``, by name; those of coded values in
-    ``attrs["value_labels"]``, by name and code.
+    ``attrs["value_labels"]``, by name and code. ``attrs["numbers"]`` names columns of numbers by their type.
 
     Raises
     ------
@@ -174,6 +187,7 @@ def read_text(path: Path, form: FileForm | None = None) -> pd.DataFrame:
     places = [str(place) for place in range(table.num_columns)]
     frame = text_frame(table.rename_columns(places), path, places, [""])
     frame.columns = pd.Index(table.column_names)
+    frame.attrs["numbers"] = numbers_of(table)
     if format_of(path) is not None:  # written by our own reader; a Parquet file may have any metadata
         about = table.schema.metadata or {}
         frame.attrs["labels"] = json.loads(about.get(LABELS, "{}"))

@@ -6,7 +6,7 @@ is left for validation to find.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, datetime
 from pathlib import Path
 
@@ -33,15 +33,21 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?")
 _MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]00:00(?::00(?:\.0+)?)?)?$"
 _WITH_POINT = r"^[+-]?[0-9]+\.[0-9]+$"
 _EMPTY_DECIMALS = r"^([+-]?[0-9]+)\.0*$"
+_ALIKE = {" ": "[ \u00a0\u2009\u202f]", "'": "['\u2019]"}
+"""Kinds of space and apostrophe that programs write between thousands."""
+_MINUS = "\u2212"
+"""The sign of typography, which some programs write for that of a keyboard."""
 
 
-def as_read(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
+def as_read(frame: pd.DataFrame, request: ReleaseRequest, plain: Collection[str] = ()) -> pd.DataFrame:
     """The microdata with numbers and dates in the forms that the gate knows.
 
     Parameters
     ----------
     frame : DataFrame of shape (n_records, n_columns)
         Microdata as text; columns without attribute are left as they are.
+    plain : collection of str
+        Columns that the file holds as numbers, so that their texts have no marks of the file's own.
 
     Raises
     ------
@@ -53,7 +59,7 @@ def as_read(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
     return in_plain_forms(
         frame,
         form,
-        [name for name, kind in typed.items() if kind in NUMERIC],
+        [name for name, kind in typed.items() if kind in NUMERIC and name not in plain],
         [name for name, kind in typed.items() if kind is ValueType.INTEGER],
         [name for name, kind in typed.items() if kind is ValueType.DATE],
     )
@@ -72,8 +78,10 @@ def in_plain_forms(
         As ``as_read``.
     """
     changed: dict[str, pd.Series] = {}
-    if form.decimal != "." or form.thousands:
-        changed |= {name: _plain_numbers(frame[name], form) for name in numbers}
+    as_written = form.decimal == "." and not form.thousands
+    for name in numbers:
+        if not as_written or frame[name].str.contains(_MINUS, regex=False).any():
+            changed[name] = _plain_numbers(frame[name], form)
     for name in whole:
         texts = pa.array(changed.get(name, frame[name]).array, type=pa.large_string())
         if pc.any(pc.match_substring(texts, ".")).as_py():
@@ -89,10 +97,16 @@ def in_plain_forms(
 
 
 def number_pattern(decimal: str, thousands: str) -> str:
-    """Regular expression of a number that is written with some marks, for RE2."""
-    mark = re.escape(thousands)
-    digits = f"(?:[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+|[0-9]+)" if thousands else "[0-9]+"
-    return f"^[+-]?{digits}(?:{re.escape(decimal)}[0-9]*)?(?:[eE][+-]?[0-9]{{1,2}})?$"
+    """Regular expression of a number that is written with some marks, for RE2; commas group as in India, too."""
+    mark = _kinds(thousands)
+    indian = f"[1-9][0-9]?(?:{mark}[0-9]{{2}})+{mark}[0-9]{{3}}|" if thousands == "," else ""
+    digits = f"(?:[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+|{indian}[0-9]+)" if thousands else "[0-9]+"
+    return f"^[+{_MINUS}-]?{digits}(?:{re.escape(decimal)}[0-9]*)?(?:[eE][+-]?[0-9]{{1,2}})?$"
+
+
+def _kinds(mark: str) -> str:
+    """Regular expression of a mark between thousands, a space or an apostrophe of any kind."""
+    return _ALIKE.get(mark, re.escape(mark))
 
 
 def _plain_numbers(column: pd.Series, form: FileForm) -> pd.Series:
@@ -108,7 +122,8 @@ def _plain_numbers(column: pd.Series, form: FileForm) -> pd.Series:
             + (f" and “{form.thousands}” between thousands" if form.thousands else ""),
             "dataset.decimal and dataset.thousands",
         )
-    plain = pc.replace_substring(texts, form.thousands, "") if form.thousands else texts
+    plain = pc.replace_substring(texts, _MINUS, "-")
+    plain = pc.replace_substring_regex(plain, _kinds(form.thousands), "") if form.thousands else plain
     return _as_column(pc.if_else(fits, pc.replace_substring(plain, form.decimal, "."), texts), column)
 
 

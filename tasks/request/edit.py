@@ -91,9 +91,10 @@ def reasons(text: str) -> dict[str, str]:
 
 
 def _above(lines: Sequence[str], line: int, column: int) -> str:
-    """The comment on the line above a key, if it begins where the key does."""
-    before = lines[line - 1] if line else ""
-    return before.strip().removeprefix("#").strip() if before.startswith(f"{' ' * column}#") else ""
+    """The comment on the lines above a key that begin where the key does."""
+    start = f"{' ' * column}#"
+    first = next((place for place in range(line, 0, -1) if not lines[place - 1].startswith(start)), 0)
+    return " ".join(one.removeprefix(start).strip() for one in lines[first:line])
 
 
 def _reasons_last(text: str) -> str:

@@ -88,7 +88,9 @@ class FileForm(RequestPart):
         default=".", description="Decimal mark of the columns of type integer and number."
     )
     thousands: Literal["", ".", ",", " ", "'"] = Field(
-        default="", description="Mark between groups of three digits; none where not given."
+        default="",
+        description="Mark between groups of three digits, none where not given: a space or ' of any kind; commas also "
+        "group as in India.",
     )
     dates: dict[Text, DateForm] = Field(
         default={},

@@ -16,8 +16,14 @@ from tasks.validation.patterns import DATE_AND_TIME, NUMBER, WHOLE_NUMBER
 from tasks.validation.readings import arrow, found
 
 _PLAIN_NUMBER = r"^[+-]?(?:0|[1-9][0-9]*)(?:[.,][0-9]+)?\Z"
+_DIGITS = "[ \u00a0]?[+-]?[0-9][0-9., \u00a0\u202f'\u2019]*"
+_UNIT = re.compile(f"([$€£¥]?){_DIGITS}([%‰€$£¥°]|[A-Za-zµ]{{2,4}}|)")
 _MOST_NUMBERS = 0.9
 _FEW_TEXTS = 3
+_CODE = r"^-(?:[1-9]|[6-9][6-9]|9{1,3}[6-9])(?:\.0*)?\Z"
+"""Negative numbers that commonly stand for “no value”."""
+_FEW_VALUES = 0.5
+"""Share of the other values below which negative ones may be codes."""
 _TOP_CATEGORY = re.compile(
     r"(?:(?:>=|≥) *90|(?:>|over|above) *89|90 *(?:\+|(?:years? *)?(?:and|or) *(?:over|older|above)))"
 )
@@ -50,19 +56,38 @@ def encode(column: pd.Series) -> EncodedColumn:
 
 
 def nearly_numbers(column: EncodedColumn) -> str:
-    """Advice on a column of numbers in which some cells hold another text, such as one for “no value”; else empty.
+    """Advice on a column of numbers with a unit, or in which a text or a code below zero may mean “no value”.
 
-    It holds no value. Codes with leading zeros are no numbers; a decimal comma may be one still to be declared.
+    It holds no value. Codes with leading zeros are no numbers; a decimal comma may be one still to be declared. A scale
+    around zero has as many values below it as above, or nearly.
     """
+    if _have_unit(column.values):
+        return "numbers with a unit beside them: to use them as numbers, write them without it"
     number = matches(column.values, _PLAIN_NUMBER)
-    filled, other = int((column.codes >= 0).sum()), int(column.on_records(~number).sum())
-    if not other or (~number).sum() > _FEW_TEXTS or filled - other < _MOST_NUMBERS * filled:
+    negative = number & matches(column.values, "^-")
+    unlike = negative if number.all() else ~number
+    filled, other = int((column.codes >= 0).sum()), int(column.on_records(unlike).sum())
+    if not other or unlike.sum() > _FEW_TEXTS:
+        return ""
+    if number.all():
+        is_code = matches(column.values[negative], _CODE).all() and unlike.sum() < _FEW_VALUES * (~unlike).sum()
+        below = f"{other:,} of its cells are negative: if that means “no value”, declare it under dataset.missing"
+        return below if is_code else ""
+    if filled - other < _MOST_NUMBERS * filled:
         return ""
     share = floor(100 * (filled - other) / filled)
     return (
         f"{share} % of its cells are numbers; {other:,} hold other text: if that means “no value”, declare it under "
         "dataset.missing, and the type as number"
     )
+
+
+def _have_unit(values: pd.Series) -> bool:
+    """Whether nearly all texts are numbers with the same sign or word beside them, such as € or kg."""
+    first = _UNIT.fullmatch(values.iloc[0]) if len(values) else None
+    if first is None or not (first[1] or first[2]):
+        return False
+    return bool(matches(values, f"^{re.escape(first[1])}{_DIGITS}{re.escape(first[2])}\\Z").mean() >= _MOST_NUMBERS)
 
 
 def matches(text: pd.Series, regex: str) -> npt.NDArray[np.bool_]:

@@ -102,6 +102,17 @@ def test_days_that_may_be_months_are_asked_for(tmp_path: Path) -> None:
         (("17", "18"), {}),
         (("1,5", "2.5"), {}),
         (("1,2,3", "4,5,6"), {}),
+        (("1 234,50", "17,00"), {"decimal": ",", "thousands": " "}),
+        (("1\u202f234,50", "17"), {"decimal": ",", "thousands": " "}),
+        (("12\u00a0345", "17"), {"thousands": " "}),
+        (("45 000", "52 300"), {"thousands": " "}),
+        (("1'234.50", "1\u2019234"), {"thousands": "'"}),
+        (("12,34,567.50", "1,234"), {"thousands": ","}),
+        (("\u22121,5", "2,5"), {"decimal": ","}),
+        (("612 345 678", "698 765 432"), {}),
+        (("110 001", "560 034"), {}),
+        (("22 333 444", "98 765 432"), {}),
+        (("12 34 56", "98 76 54"), {}),
     ],
 )
 def test_marks_of_numbers(tmp_path: Path, cells: tuple[str, str], expected: dict[str, object]) -> None:
@@ -117,10 +128,32 @@ def test_one_mark_before_three_digits_is_asked_for(tmp_path: Path, delimiter: st
     assert found["decimal"] == ","
 
 
+def test_phone_numbers_beside_amounts_with_spaces_stay_texts(tmp_path: Path) -> None:
+    text = "phone;amount\n612 345 678;1 234,50\n698 765 432;17,00\n"
+    frame, _ = take_in(written(tmp_path, text), "data.csv", {})
+    assert frame["phone"].tolist() == ["612 345 678", "698 765 432"]
+    assert frame["amount"].tolist() == ["1234.50", "17.00"]
+
+
+def test_numbers_of_a_workbook_have_no_marks_of_its_texts(tmp_path: Path) -> None:
+    content = workbook({"people": [["dose", "weight"], [1.234, "75,5"], [2.345, "1.080,5"]]})
+    frame, form = take_in(written(tmp_path, content, "book.xlsx"), "book.xlsx", {})
+    assert (form.decimal, form.thousands) == (",", ".")
+    assert frame["dose"].tolist() == ["1.234", "2.345"]
+    assert frame["weight"].tolist() == ["75.5", "1080.5"]
+
+
 def test_ages_with_empty_decimals_are_whole_numbers(tmp_path: Path) -> None:
     frame, _ = take_in(written(tmp_path, "age,weight,note\n42.0,70.5,a\n43.,71.0,b\nNA,,c\n"), "data.csv", {})
     assert frame["age"].tolist() == ["42", "43", "NA"]
     assert frame["weight"].fillna("").tolist() == ["70.5", "71.0", ""]
+
+
+def test_a_delimiter_at_the_end_of_each_line_makes_no_column(tmp_path: Path) -> None:
+    frame, _ = take_in(written(tmp_path, "town;n;\nx;1;\ny;2;\n"), "data.csv", {})
+    assert list(frame.columns) == ["town", "n"]
+    frame, _ = take_in(written(tmp_path, "town;n;\nx;1;\ny;2;z\n"), "data.csv", {})
+    assert list(frame.columns) == ["town", "n", ""], "a value without a name is asked about"
 
 
 def test_years_as_names_are_no_records(tmp_path: Path) -> None:
@@ -138,6 +171,8 @@ def test_what_is_not_as_in_plain_csv_is_said_in_words(tmp_path: Path) -> None:
     packed = written(tmp_path, gzip.compress("x;Köln;1,5\ny;Ulm;2,5\n".encode("cp1252")))
     _, form = take_in(packed, "data.csv", {})
     assert differences(packed, form) == ["compressed", "semicolons", "cp1252", "decimal comma", "no header line"]
+    spaced = form.stated(thousands=" ")
+    assert "spaces between thousands" in differences(packed, spaced)
     book = written(tmp_path, workbook({"people": [["id"], [1]], "notes": [["id"], [2]]}))
     assert differences(book, take_in(book, "data.csv", {"sheet": "people"})[1]) == ["an Excel workbook", "sheet people"]
 

@@ -155,6 +155,15 @@ def test_a_column_of_numbers_but_for_one_text_is_named(world: World, releasegate
     assert CANARY not in told.out
 
 
+def test_a_negative_code_among_numbers_is_named(world: World, releasegate: Any) -> None:
+    table = pd.read_csv(world.data, dtype=str, keep_default_na=False)
+    table["visits"] = ["-9" if row % 20 == 7 else str(row % 9 + 30) for row in range(len(table))]
+    table.to_csv(world.data, index=False)
+    notes = releasegate("check", world.request, "--json").document["notes"]
+    (note,) = (one for one in notes if one.startswith("visits: "))
+    assert note.endswith("of its cells are negative: if that means “no value”, declare it under dataset.missing")
+
+
 def test_assess_compares_methods(world: World, releasegate: Any) -> None:
     outcomes = releasegate("assess", "game", world.request, "--json").document["recipients"]["university"]
     chosen = [outcome["method"] for outcome in outcomes if outcome["chosen"]]

@@ -260,6 +260,12 @@ def test_the_commands_with_pkcs12(
     by_itself = " ".join(run("verify", told["path"], "--trust", root_file, "--alone").out.split())
     assert "verified: unchanged since it was signed; it was not compared with a ledger" in by_itself
     assert "everything is as recorded" not in by_itself
+    assert "  state" not in by_itself
+    enrol_people(made.workspace, {"Ana Ruiz": [WorkflowRole.OFFICER]}, lambda: NOON)
+    why = ("--recipient", "university", "--as", "ana.ruiz", "--reason", "wrong file")
+    assert run("revoke", made.bundle.name, *why).code == 0
+    ended = run("verify", told["path"], "--trust", root_file, "--json").document
+    assert (ended["decision"], ended["state"].partition(".")[0]) == ("approved", "revoked")
     files = [path for path in made.workspace.root.rglob("*") if path.is_file()]
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 

@@ -61,6 +61,11 @@ def test_gzipped_csv(tmp_path: Path) -> None:
     assert cells(written(tmp_path, halves, "data.csv.gz")) == rows_of(DATA)
 
 
+def test_delimiters_at_the_end_of_each_line_are_no_columns(tmp_path: Path) -> None:
+    lines = DATA.splitlines()
+    assert cells(written(tmp_path, "".join(f"{line},,\n" for line in lines))) == rows_of(DATA)
+
+
 def test_columns_come_in_the_order_of_the_request(tmp_path: Path) -> None:
     path = written(tmp_path, "sex,diagnosis,age,id,zip\nF,flu,88,1,37010\n")
     assert cells(path) == [["1", "37010", "88", "F", "flu"]]
@@ -170,7 +175,39 @@ def test_timestamps_without_times_are_days_in_every_piece_of_parquet(tmp_path: P
     timed = [days[0], days[1].replace(hour=8)]
     pq.write_table(pa.table({"day": days, "timed": timed, "zoned": pa.array(days, pa.timestamp("us", "UTC"))}), path, 1)
     piece = text_frame(read_parquet(path, groups=[0], coded=coded), path, ["day", "timed", "zoned"])
-    assert piece.iloc[0].tolist() == ["2024-05-01", "2024-05-01 00:00:00.000000", "2024-05-01 00:00:00.000000Z"]
+    assert piece.iloc[0].tolist() == ["2024-05-01", "2024-05-01 00:00:00.000000", "2024-05-01"]
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_midnight_of_a_time_zone_is_its_day_and_not_the_day_before(tmp_path: Path, *, coded: bool) -> None:
+    path = tmp_path / "data.parquet"
+    berlin = pa.timestamp("ms", "Europe/Berlin")
+    born = pa.array([1709247600000, 1719784800000], berlin)  # 2024-02-29 23:00 and 2024-06-30 22:00 in UTC
+    seen = pa.array([1709247600000, 1719820800000], berlin)
+    pq.write_table(pa.table({"born": born, "seen": seen}), path)
+    read = text_frame(read_parquet(path, coded=coded), path, ["born", "seen"])
+    assert read["born"].tolist() == ["2024-03-01", "2024-07-01"]
+    assert read["seen"].tolist() == ["2024-03-01 00:00:00.000", "2024-07-01 10:00:00.000"]
+
+
+def test_numbers_of_parquet_have_no_marks_of_its_texts(tmp_path: Path) -> None:
+    """Three decimals beside texts with points between thousands."""
+    path = tmp_path / "data.parquet"
+    table = pa.table({name: ["1.080,5", "17,5"] for name in COLUMNS})
+    pq.write_table(table.set_column(2, "age", pa.array([decimal.Decimal("1.234"), decimal.Decimal("2.345")])), path)
+
+    def number(document: dict[str, Any]) -> None:
+        document["dataset"] |= {"decimal": ",", "thousands": "."}
+        for name in ("age", "diagnosis"):
+            document["attributes"][name] = {"role": "sensitive", "type": "number"}
+
+    assert [(row[2], row[4]) for row in cells(path, number)] == [("1.234", "1080.5"), ("2.345", "17.5")]
+
+
+def test_times_of_day_lose_an_empty_fraction_of_a_second(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"at": [datetime.time(8, 15), datetime.time(8, 15, 0, 500000)]}), path)
+    assert text_frame(read_parquet(path), path, ["at"])["at"].tolist() == ["08:15:00", "08:15:00.500000"]
 
 
 def test_whole_numbers_that_a_missing_value_made_decimal_read_as_whole(tmp_path: Path) -> None:

@@ -38,6 +38,19 @@ def test_decimal_commas_and_marks_between_thousands() -> None:
     assert plain(["12 345"], thousands=" ") == ["12345"]
 
 
+def test_kinds_of_spaces_and_apostrophes_and_the_grouping_of_india() -> None:
+    spaced = ["1 234,5", "1\u00a0234,5", "1\u202f234,5", "1\u2009234\u202f567", "12 34"]
+    assert plain(spaced, decimal=",", thousands=" ") == ["1234.5", "1234.5", "1234.5", "1234567", "12 34"]
+    assert plain(["1'234.50", "1\u2019234", "999"], thousands="'") == ["1234.50", "1234", "999"]
+    lakhs = ["12,34,567.5", "1,234", "1,00,000", "12,34", "1,2345"]
+    assert plain(lakhs, thousands=",") == ["1234567.5", "1234", "100000", "12,34", "1,2345"]
+
+
+def test_a_minus_of_typography_is_one() -> None:
+    assert plain(["\u22124.5", "-3", "3"]) == ["-4.5", "-3", "3"]
+    assert plain(["\u22121.234,5"], decimal=",", thousands=".") == ["-1234.5"]
+
+
 def test_days_lose_their_times_where_all_of_these_are_midnight() -> None:
     midnights = ["2024-05-01 00:00:00.000", "2024-05-02T00:00", None]
     assert plain(midnights, days=True) == ["2024-05-01", "2024-05-02", None]

@@ -100,11 +100,15 @@ attributes: # the columns
   q1: {role: unreviewed}
     # of nothing
   q2: {role: unreviewed}
+  # it seems to hold names
+  # (2 % of its cells)
+  note: {role: direct identifier}
 """
 
 
 def test_a_reason_above_a_column_is_of_that_column() -> None:
-    assert reasons(ABOVE) == {"id": "“id”", "x1": "“sex”, label; 2 values"}
+    note = "it seems to hold names (2 % of its cells)"
+    assert reasons(ABOVE) == {"id": "“id”", "x1": "“sex”, label; 2 values", "note": note}
     changed = edited(ABOVE, {("attributes", "x1", "role"): "sensitive"})
     assert reasons(changed) == reasons(ABOVE)
 

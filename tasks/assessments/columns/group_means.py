@@ -46,23 +46,27 @@ def _share(codes: NDArray[np.intp], values: Numbers, half: float, other: Numbers
     if not len(other):
         return 0.0
     counts = np.bincount(codes, minlength=len(values))
+    several = counts > 1
+    sums, of_several = np.bincount(codes, other, len(values)), counts[several]
+    means = sums / np.maximum(counts, 1)
+    records = max(int(of_several.sum()), 1)
+    near = [np.abs(found - values)[several] <= half + 1e-9 * np.abs(values[several]) for found in (means, sums)]
+    if max(of_several[one].sum() for one in near) / records < _LEAST_SHARE:
+        return 0.0
     spread, total = float(other.std()), float(other.sum())
     near_mean = abs(float(values @ counts) - total) <= _NEAR * spread * len(other)
     near_sum = abs(float(values[counts > 0].sum()) - total) <= _NEAR * float(np.abs(other).sum())
     if not spread or not (near_mean or near_sum):
         return 0.0
-    several = counts > 1
-    sums, of_several = np.bincount(codes, other, len(values)), counts[several]
-    means = sums / np.maximum(counts, 1)
     squares = np.bincount(codes, (other - means[codes]) ** 2, len(values))[several]
     varied = squares > (1e-9 * spread) ** 2
     if of_several[varied].sum() <= of_several.sum() / 2:
         return 0.0
     error = sqrt(squares.sum() / (of_several - 1).sum())
-    for found, scale in ((means, 1 / np.sqrt(of_several)), (sums, np.sqrt(of_several))):
-        held = varied & (np.abs(found - values)[several] <= half + 1e-9 * np.abs(values[several]))
-        share = float(of_several[held].sum() / of_several.sum())
-        evidence = -sum(log(erf(one)) for one in half / (sqrt(2) * error * scale[held]))
+    for one, scale in zip(near, (1 / np.sqrt(of_several), np.sqrt(of_several)), strict=True):
+        held = varied & one
+        evidence = -sum(log(erf(part)) for part in half / (sqrt(2) * error * scale[held]))
+        share = float(of_several[held].sum() / records)
         if share >= _LEAST_SHARE and held.sum() >= _LEAST_VALUES and evidence >= EVIDENCE:
             return share
     return 0.0

@@ -228,7 +228,7 @@ def _sets(given: Mapping[str, Codes], columns: Mapping[str, Codes]) -> Iterator[
     """The smallest sets that reveal a column, with their share of information; sizes of too many sets are skipped."""
     told: list[set[str]] = []
     for size in (2, 3):
-        if comb(len(given), size) * len(columns) > _MOST_SETS:
+        if not columns or comb(len(given), size) * len(columns) > _MOST_SETS:
             return
         for names in combinations(given, size):
             combined = classes([given[name] for name in names])
