@@ -10,7 +10,8 @@ tracebacks, which may quote a value, are not passed on. It sends and writes noth
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -287,7 +288,25 @@ def _results(table: pd.DataFrame, checks: Sequence[Check]) -> list[Any]:
         ],
     )
     batch = batches.get_batch({"dataframe": table})
-    return list(batch.validate(suite, result_format="BOOLEAN_ONLY").results)
+    with _written_once(gx.expectations.expectation.Expectation):
+        return list(batch.validate(suite, result_format="BOOLEAN_ONLY").results)
+
+
+@contextmanager
+def _written_once(expectation: Any) -> Iterator[None]:
+    """Let the library write each expectation out once: it does so for each argument that it looks up."""
+    written, made = expectation.configuration, dict[int, tuple[Any, Any]]()
+
+    def configuration(one: Any) -> Any:
+        if id(one) not in made:
+            made[id(one)] = written.fget(one), one  # held, so that no other has its id
+        return made[id(one)][0]
+
+    expectation.configuration = property(configuration)
+    try:
+        yield
+    finally:
+        expectation.configuration = written
 
 
 @cache

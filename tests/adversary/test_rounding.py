@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.adversary.decisions import access_pays
+from tasks.adversary.exploiting import exploiting_among
 from tasks.adversary.fmdp import sink_probability
-from tasks.adversary.profile import AdversaryProfile
+from tasks.adversary.profile import AdversaryProfile, RangedProfile
 from tasks.adversary.rounding import least_favourable
 from tests.support.adversary_profiles import CASE_STUDY, profiles
 from tests.support.examples import examples
@@ -50,6 +51,25 @@ def test_is_the_recursion_on_the_people_themselves(profile: AdversaryProfile, pe
     assert found.worth[0] == pytest.approx(worth, rel=1e-7, abs=1e-7 * profile.gain)
     if worth > 1e-6 * profile.gain:
         assert found.risk[0] == pytest.approx(risk, rel=1e-7)
+
+
+LIMITED = profiles(penalty=st.floats(1, 20_000), max_penalties=st.sampled_from([1, 2, 3, 9]))
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(profile=LIMITED, wider=st.floats(0, 3) | st.none(), size=st.integers(1, 60), others=st.floats(1, 3))
+def test_a_group_by_itself_has_the_figures_that_it_has_beside_others(
+    profile: AdversaryProfile, wider: float | None, size: int, others: float
+) -> None:
+    if wider is not None:
+        highest = profile.detection_intercept + wider, profile.detection_slope
+        profile = RangedProfile(**vars(profile), highest=highest)
+    sizes, people = np.array([size]), np.array([size * others])
+    alone, beside = (
+        exploiting_among(profile, sizes, people),
+        exploiting_among(profile, sizes.repeat(2), people.repeat(2)),
+    )
+    assert (alone.value[0], alone.exploits[0]) == (beside.value[1], beside.exploits[1])
 
 
 @settings(deadline=None, max_examples=examples(80))

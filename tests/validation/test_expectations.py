@@ -5,6 +5,7 @@ import subprocess
 import sys
 import traceback
 import warnings
+from contextlib import suppress
 
 import pandas as pd
 import pytest
@@ -92,6 +93,16 @@ def test_it_leaves_warnings_as_they_were(table):
     show = warnings.showwarning
     evaluate(table, [on_text("unique", "ExpectColumnValuesToBeUnique")])
     assert warnings.showwarning is show
+
+
+def test_it_leaves_the_library_as_it_was(table):
+    import great_expectations as gx
+
+    written = gx.expectations.expectation.Expectation.configuration
+    for field in ("text", "absent"):
+        with suppress(StageFailed):
+            evaluate(table, [on_text("present", "ExpectColumnValuesToNotBeNull", field=field)])
+        assert gx.expectations.expectation.Expectation.configuration is written
 
 
 @pytest.mark.slow

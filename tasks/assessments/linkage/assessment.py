@@ -1,5 +1,6 @@
 """Worst-case record linkage of one recipient's file: every attack, with partial knowledge, and under other rules."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -125,17 +126,22 @@ def policy_linkage(candidate: Candidate, *, chosen: bool = True) -> PolicyLinkag
     With a strategy for each record, the preimage n_T of some cells is smaller than the n_p people who match them.
     """
     generalization, release = candidate.generalization, linkable_release(candidate)
-    files = generalized_files(release)
     narrowed = int(release.records[release.kept & (generalization.effective < generalization.people)].sum())
-    uninformed = (closest_linkage(files), matching_linkage(files), likely_linkage(files, generalization.people))
+    parts = release.leaves, release.cells, release.records, release.kept, generalization.people
+    linked, key = candidate.index.linked, tuple(hashlib.sha256(one.tobytes()).digest() for one in parts)
+    if key not in linked:
+        files = generalized_files(release)
+        blind = (closest_linkage(files), matching_linkage(files), likely_linkage(files, generalization.people))
+        linked[key] = max(one.share_correct for one in blind), own_cell_linkage(files).share_correct
+    uninformed, informed = linked[key]
     return PolicyLinkage(
         method=generalization.method.value,
         chosen=chosen,
         narrowed_share=narrowed / release.released_records,
         naive_attacked_share=_attacked_share(candidate, generalization.people),
         transparent_attacked_share=_attacked_share(candidate, generalization.effective),
-        uninformed=max(one.share_correct for one in uninformed),
-        informed=own_cell_linkage(files).share_correct,
+        uninformed=uninformed,
+        informed=informed,
         whole_cells=not overlapping(candidate.index, generalization.method),
     )
 

@@ -73,6 +73,9 @@ class CountIndex:
     """Cells already computed; recipients with equal stakes share them."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)
     """The last methods' own cells, which do not depend on demands."""
+    linked: dict[Hashable, tuple[float, float]] = field(default_factory=dict, repr=False, compare=False)
+    """Shares of files' records that are linked without their rule and with it; recipients with equal files share
+    them."""
     most_made: int = field(default=1, repr=False, compare=False)
     """Number of methods whose cells are kept."""
 

@@ -1,12 +1,21 @@
 """Learned distances: worked cases, baselines, ties, ready distances, other records, refusals."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.learning.comparisons import Components, scaled_components
-from tasks.assessments.linkage.learning.family import Kind
-from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.learning.comparisons import (
+    Components,
+    minimal_rivals,
+    pairs_of,
+    rows_of,
+    scaled_components,
+    unbreakable_ties,
+)
+from tasks.assessments.linkage.learning.family import Kind, cone
+from tasks.assessments.linkage.learning.learn import _can_win, learn, winnable
 from tasks.assessments.linkage.problem.files import Files, Knowledge, common_scale, distance_linkage, files_to_link
 from tasks.core.errors import ParameterError
 from tests.reference.cross_validation import cross_validated
@@ -65,6 +74,17 @@ def test_owa_worked_by_hand() -> None:
 def slow_table(files: Files, distance: NDArray[np.float64]) -> NDArray[np.float64]:
     original, masked = common_scale(files)
     return np.array([[(a - b) @ distance @ (a - b) for b in masked] for a in original])
+
+
+@pytest.mark.parametrize("kind", [Kind.WEIGHTED_MEAN, Kind.OWA, Kind.CHOQUET])
+def test_what_other_records_programs_gave_changes_no_bound(kind: Kind) -> None:
+    """Each record's program by itself says what some parameters win."""
+    pairs, allowed = pairs_of(noisy(), kind), cone(kind, 3)
+    rows = rows_of(kind, pairs, minimal_rivals(kind, pairs), unbreakable_ties(kind, pairs))
+    nothing = np.zeros(len(rows.gains))
+    apart = [_can_win(rows, allowed, record, deque()) for record in range(len(rows.starts))]
+    assert 0 < sum(apart) < len(apart)
+    assert winnable(rows, allowed, nothing, len(apart)) == pytest.approx(rows.sure + rows.credit[apart].sum())
 
 
 @pytest.mark.parametrize("kind", [Kind.WEIGHTED_MEAN, Kind.BILINEAR, Kind.MAHALANOBIS])

@@ -1,12 +1,14 @@
 """The attack on a whole release: what the intruder holds, which attacks are made, and what gates judge of them."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tasks.assessments.linkage.assessment import policy_linkage
 from tasks.assessments.linkage.attempts import all_made
 from tasks.assessments.linkage.facts import (
     NUMBERS_ALONE,
@@ -479,6 +481,16 @@ def test_a_rule_with_whole_cells_for_pre_images_gives_nothing_away(tmp_path: Pat
     told = by_method["no-attack"]
     assert told.narrowed_share == pytest.approx(1 / 6)
     assert (told.naive_attacked_share, told.transparent_attacked_share) == (0, pytest.approx(1 / 6))
+
+
+def test_files_share_figures_only_where_they_are_equal(tmp_path: Path) -> None:
+    """One index serves all recipients; a copy that withholds a record of the same cells is another file."""
+    one = made(tiny_request(tmp_path)).candidate
+    less = replace(one, already_released=one.released & (np.arange(len(one.released)) > 0))
+    alone = [policy_linkage(replace(each, index=replace(each.index, linked={}))) for each in (one, less)]
+    assert [policy_linkage(each) for each in (one, less, one)] == [*alone, alone[0]]
+    assert alone[0].uninformed != alone[1].uninformed
+    assert len(one.index.linked) == 2
 
 
 def test_k_anonymity_after_a_partition_is_no_control_and_after_one_strategy_is(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ integer program. The work is limited by counts, never by time, so that the resul
 """
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -51,6 +52,7 @@ PROGRAMS, PROOF_PROGRAMS = 60, 1_000
 LEAST_STEP = 1e-4
 """Credits that differ by less are equal."""
 _INFEASIBLE = 2
+_GIVEN = 16
 _NEAR = 15
 _MISSED = 3
 _SINGULAR = 1e-12
@@ -110,17 +112,22 @@ def fitted(
 def winnable(rows: Rows, allowed: LinearCone, parameters: Floats, programs: int) -> float:
     """Credit of the records that some parameters win, each on its own: a bound for any family.
 
-    A linear program a record that ``parameters`` do not win says whether any do; records beyond so many programs are
-    assumed to be won by some.
+    A linear program a record that ``parameters`` do not win says whether any do; those that other records' programs
+    gave are tried first. So many such records are looked at, and the others are assumed to be won by some.
     """
-    lost = np.flatnonzero(~rows.wins(parameters)[rows.records])[:programs]
-    hopeless = [place for place in lost if not _can_win(rows, allowed, int(place))]
+    lost, given = np.flatnonzero(~rows.wins(parameters)[rows.records])[:programs], deque[Floats](maxlen=_GIVEN)
+    hopeless = [place for place in lost if not _can_win(rows, allowed, int(place), given)]
     return rows.sure + float(rows.credit.sum() - rows.credit[hopeless].sum())
 
 
-def _can_win(rows: Rows, allowed: LinearCone, record: int) -> bool:
-    """Whether parameters, their largest 1, clear the margin in all comparisons of a record; True where undecided."""
+def _can_win(rows: Rows, allowed: LinearCone, record: int, given: deque[Floats]) -> bool:
+    """Whether parameters, their largest 1, clear the margin in all comparisons of a record; True where undecided.
+
+    ``given`` are parameters that may do; those that the program gives are added.
+    """
     own, size = rows.gains[:, rows.slice(record)].T, len(rows.gains)
+    if any(_clear(own, allowed, parameters) for parameters in given):
+        return True
     solution = linprog(
         np.zeros(size),
         A_ub=-np.vstack([own, allowed.rows]),
@@ -128,7 +135,15 @@ def _can_win(rows: Rows, allowed: LinearCone, record: int) -> bool:
         bounds=[(-1 / MARGIN, 1 / MARGIN)] * size,
         method="highs",
     )
+    if solution.x is not None:
+        given.append(solution.x)
     return bool(solution.status != _INFEASIBLE)
+
+
+def _clear(own: Floats, allowed: LinearCone, parameters: Floats) -> bool:
+    """Whether parameters are allowed and, their largest brought to 1, clear the margin in all comparisons."""
+    least = MARGIN * np.abs(parameters).max()
+    return bool(least > 0 and (own @ parameters >= least).all() and (allowed.rows @ parameters >= 0).all())
 
 
 class Fit:
