@@ -36,7 +36,8 @@ def check_blocks(checked: CheckedRequest) -> Iterator[Block]:
         if one.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
-    yield f"assumed known to an attacker: {', '.join(known_attributes(request, prepared))}\n"
+    known = [", ".join(known_attributes(request, prepared)), *_known_rows(request)]
+    yield f"assumed known to an attacker: {'; '.join(known)}\n"
     failed = [one for one in validation.checks if not one.passed]
     cross = '<span class="failed">✗</span> {}: {}: not so for {:,} of {:,}{}'
     for found in failed:
@@ -65,6 +66,15 @@ def _hidden_among(request: ReleaseRequest, prepared: Prepared) -> str:
         return f"population of {counted}"
     known = ", since others can know who is in it" if request.policy.presence == "known" else ""
     return f"records hide among the file's {counted}{known}; it is a sample of {population.people(prepared.people):,}"
+
+
+def _known_rows(request: ReleaseRequest) -> Iterator[str]:
+    """What an attacker is assumed to know of rows of a person, and the term that says otherwise."""
+    if names := request.known_events:
+        yield (
+            f"and {', '.join(names)} of {request.policy.events.rows_in_words} of a person (state known_probability: 0 "
+            "where nobody outside can know it)"
+        )
 
 
 def _role(attribute: Attribute) -> str:
