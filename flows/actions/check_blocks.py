@@ -68,7 +68,7 @@ def _hidden_among(request: ReleaseRequest, prepared: Prepared) -> str:
 
 
 def _known(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
-    """What an attacker is assumed to know of a person and of rows, or perhaps to, and the term that says otherwise."""
+    """Columns that an attacker is assumed to know, or perhaps to, and those of rows; the term that says otherwise."""
     known = known_attributes(request, prepared)
     yield ", ".join(known)
     perhaps = [name for name in knowable_columns(request) if name not in known]
