@@ -7,7 +7,7 @@ from reports.model.blocks import table
 from reports.model.document import Block, text
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.core.plural import plural
-from tasks.microdata.coded import Prepared
+from tasks.microdata.coded import Prepared, knowable_columns
 from tasks.request.model import PARAMETER_OF, Attribute, PopulationBasis, ReleaseRequest
 from tasks.request.public_key import fingerprint, kind_of
 
@@ -36,7 +36,7 @@ def check_blocks(checked: CheckedRequest) -> Iterator[Block]:
         if one.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
-    yield f"assumed known to an attacker: {', '.join(known_attributes(request, prepared))}\n"
+    yield f"assumed known to an attacker: {'; '.join(_known(request, prepared))}\n"
     failed = [one for one in validation.checks if not one.passed]
     cross = '<span class="failed">✗</span> {}: {}: not so for {:,} of {:,}{}'
     for found in failed:
@@ -65,6 +65,19 @@ def _hidden_among(request: ReleaseRequest, prepared: Prepared) -> str:
         return f"population of {counted}"
     known = ", since others can know who is in it" if request.policy.presence == "known" else ""
     return f"records hide among the file's {counted}{known}; it is a sample of {population.people(prepared.people):,}"
+
+
+def _known(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    """Columns that an attacker is assumed to know, or perhaps to, and those of rows; the term that says otherwise."""
+    known = known_attributes(request, prepared)
+    yield ", ".join(known)
+    perhaps = [name for name in knowable_columns(request) if name not in known]
+    if perhaps:
+        yield f"perhaps {', '.join(perhaps)}"
+    if rows := request.known_events:
+        yield f"of {request.policy.events.rows_in_words} of a person {', '.join(rows)}"
+    if perhaps or rows:
+        yield "known_probability: 0 states that nobody outside can know a column"
 
 
 def _role(attribute: Attribute) -> str:

@@ -17,7 +17,16 @@ from tasks.microdata.tables import own_rows
 from tasks.redaction.columns import redacted
 from tasks.request.column_names import POSTCODE_WORDS, name_words
 from tasks.request.gate import ungated
-from tasks.request.model import DIVISIONS, NUMERIC, Measure, MissingReading, PopulationBasis, ReleaseRequest, Role
+from tasks.request.model import (
+    DIVISIONS,
+    NUMERIC,
+    Measure,
+    MissingReading,
+    PopulationBasis,
+    ReleaseRequest,
+    Role,
+    ValueType,
+)
 from tasks.request.unused import unused_terms
 from tasks.validation.repeated_people import repeated_people
 from tasks.validation.values import encode, nearly_numbers
@@ -67,6 +76,19 @@ def agreement_notes(expired: Sequence[str]) -> Iterator[str]:
             f"the gate would block, because the agreement has expired: {', '.join(expired)}; renew it, and state its "
             "new last day in agreement.expires"
         )
+
+
+def amount_notes(request: ReleaseRequest, frame: pd.DataFrame, failed: Collection[str]) -> Iterator[str]:
+    """Note on withheld numbers that count as identifiers, where a released number that failed a scan equals them."""
+    numbers = [name for name in request.outbound if name in failed and request.attributes[name].type in NUMERIC]
+    for name in numbers:
+        for other in request.withheld:
+            one = request.attributes[other]
+            if one.role is Role.WITHHELD and one.type is not ValueType.NUMBER and (frame[name] == frame[other]).any():
+                yield (
+                    f"{name} has values of {other}, which is withheld and so counts as an identifier; if {other} is an "
+                    "amount or another quantity, which names nobody, give it type: number"
+                )
 
 
 def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:

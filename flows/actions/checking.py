@@ -1,12 +1,13 @@
 """Checking a request and its data before a release: nothing is released, and nothing written."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from flows.actions.check_notes import account_notes, agreement_notes, check_notes, expired_agreements
+from flows.actions.check_notes import account_notes, agreement_notes, amount_notes, check_notes, expired_agreements
 from flows.actions.randomness import generator_of_its_own
 from flows.library.policies import PolicyShelf
 from flows.workspace.actor import actor, utc_now
@@ -14,7 +15,7 @@ from flows.workspace.folders import Workspace
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.preconditions import check_risk_setting
-from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
+from tasks.core.errors import BadInput, DataError, ReleasegateError, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
 from tasks.decision.verdict import utc_day
@@ -29,6 +30,7 @@ from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure
 from tasks.request.unused import able_reviewers
 from tasks.validation.run import validate
+from tasks.validation.suite import is_readable
 
 
 @dataclass(frozen=True)
@@ -81,14 +83,19 @@ def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame, workspace: Path | 
         check_risk_setting(loaded.request, prepared)
         outcome = validate(frame, loaded.request, prepared.covered, confirmed=False)
         masked, columns = NOTHING_MASKED, ColumnsFact(columns=())
-        if outcome.fact.passed:  # else no release would get as far as masking
-            masked = mask_columns(loaded.request, frame, generator_of_its_own)
-            columns = column_places(loaded.request, prepared, masked)
+        failed = [one for one in outcome.fact.checks if not one.passed]
+        told = {one.column for one in failed}
+        if is_readable(loaded.request, failed):  # else no release would get as far as masking
+            with suppress(*(DataError,) * bool(failed)):
+                masked = mask_columns(loaded.request, frame, generator_of_its_own)
+                found = column_places(loaded.request, prepared, masked)
+                columns = ColumnsFact(columns=tuple(one for one in found.columns if one.name not in told))
         without = () if workspace is None else _without_account(workspace, loaded.request.policy.review.reviewers)
         expired = expired_agreements(loaded.request, utc_day(utc_now()))
         notes = (
             *account_notes(without),
             *agreement_notes(expired),
+            *amount_notes(loaded.request, frame, told),
             *check_notes(loaded.request, frame, prepared),
         )
         return CheckedRequest(

@@ -187,6 +187,9 @@ class RecordView(FileView):
             verb = "reveals" if len(names) == 1 else "reveal"
             why = f"with what {listed(names)} also {verb}"
             found.append(WorseFigure(columns.whole_row[measure], why, "by the quasi-identifiers alone"))
+        if self.events and measure in self.events.by_known_rows and measure is not Measure.TRANSPARENT_MAXIMUM:
+            why = "with what others know of a person's rows"  # by the informed recipient, it has a row of its own
+            found.append(WorseFigure(self.events.by_known_rows[measure], why, "without these"))
         if earlier and measure in earlier.figures:
             why = "with other copies held by the same party"
             found.append(WorseFigure(earlier.figures[measure], why, "by this copy alone"))

@@ -163,6 +163,7 @@ _ROUNDING = 1e-9
 _ONE_PARTY = "The figure is of this copy and others held by the same party together."
 _WHOLE_ROW = "The figure is of the classes that the whole released row leaves: {} {} values of quasi-identifiers."
 _EVENTS = "The figure is of the attributes of rows."
+_KNOWN_ROWS = "The figure is of the attributes of rows that others may know: {}."
 
 
 def gates_before_writing(
@@ -173,10 +174,12 @@ def gates_before_writing(
     columns, events = findings.fact(COLUMNS), findings.fact(EVENTS)
     told_by = columns.revealing(request.quasi_identifiers) if columns else ()
     whole_row = _WHOLE_ROW.format(" and ".join(told_by), "reveals" if len(told_by) == 1 else "reveal")
+    known = events.known.attributes if events and events.known else ()
     gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
     for figures, why, names in (
         (earlier and earlier.figures, _ONE_PARTY, ()),
         (columns and columns.whole_row, whole_row, told_by),
+        (events and events.by_known_rows, _KNOWN_ROWS.format(", ".join(known)), known),
         (events and events.figures, _EVENTS, ()),
     ):
         if figures:

@@ -6,6 +6,7 @@ Nothing is tried here, so that the first page and the terminal have it at once; 
 from collections.abc import Iterator, Sequence
 
 from tasks.assessments.columns.facts import ColumnsFact
+from tasks.assessments.events.facts import EventsFact
 from tasks.assessments.identity.facts import FieldFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.gates import AGREEMENT_IN_FORCE, EARLIER_COPIES, STAGES_FINISHED, VALIDATION_PASSED
@@ -132,11 +133,12 @@ def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator
 def _remedies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator[str]:
     ids = frozenset(gate.id for gate in closed)
     yield from _of_columns(record, closed, ids)
-    if any(gate.id in _IN_GROUPS and not (gate.columns and _passes_alone(gate)) for gate in closed):
+    remaining = {gate.id for gate in closed if not (gate.columns and _passes_alone(gate))}
+    if remaining & _IN_GROUPS:
         yield _LARGER
     if Measure.INFORMATION_KEPT in ids:
         yield _KEEP
-    if ids & _REPEATED:
+    if remaining & _REPEATED:
         yield _DETER
 
 
@@ -152,11 +154,16 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
 
     They reveal quasi-identifiers, an attacker is assumed to know them, or records of a class share their values.
     """
-    revealing = dict.fromkeys(name for gate in closed for name in gate.columns)
+    behind = dict.fromkeys(name for gate in closed for name in gate.columns)
+    events = _events(record)
+    rows, known_rows = (events.attributes, events.known and events.known.attributes) if events else ((), ())
+    of_rows = [name for name in behind if name in (known_rows or ())]
+    revealing = [name for name in behind if name not in of_rows]
     beside = [one for one in record.fields if one.released and one.role in (Role.SENSITIVE, Role.INSENSITIVE)]
-    known = [one for one in beside if one.known_probability != 0] if ids & _BY_COLUMNS else []
+    known = [one for one in beside if one.known_probability != 0 and one.name not in rows] if ids & _BY_COLUMNS else []
     causes = {
-        "generalized values are revealed": [*revealing],
+        "generalized values are revealed": revealing,
+        "others are assumed to know rows of a person": of_rows,
         "others are assumed to know the values": [one.name for one in known],
         "a class shares values": _shared(record) if ids & _BY_CLASSES else [],
     }
@@ -178,7 +185,7 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
         one.name
         for one in known
         if one.known_probability is None and one.name not in revealing and not usually_known(one.name)
-    ]
+    ] + of_rows
     ways = []
     if grouped:
         ways.append(_in_groups(record, grouped, names))
@@ -231,9 +238,15 @@ def _unplaced(record: DecisionRecord) -> set[str]:
 
 
 def _shared(record: DecisionRecord) -> list[str]:
-    """Sensitive columns whose values the records of a class share."""
-    columns = record.further.get("attribute", {}).get("columns", ())
-    return [one["column"] for one in columns if one["disclosed_records"]]
+    """Sensitive columns whose values the records of a class share, or the rows of its people."""
+    columns, events = record.further.get("attribute", {}).get("columns", ()), _events(record)
+    by_rows = [one.column for one in events.columns if one.disclosed_people] if events else []
+    return [*(one["column"] for one in columns if one["disclosed_records"]), *by_rows]
+
+
+def _events(record: DecisionRecord) -> EventsFact | None:
+    """Rows of people; None where each row is a record, or the stage did not finish."""
+    return EventsFact.model_validate(record.further["events"]) if "events" in record.further else None
 
 
 def _disclosing_alone(record: DecisionRecord) -> list[str]:

@@ -34,6 +34,7 @@ _QUOTED, _PLAIN = re.compile(r'"([^"\\]*)"'), re.compile(f"{_UNQUOTED.pattern}|{
 _UNLABELLED = (Role.DIRECT, Role.PSEUDONYM, Role.TEXT)
 _IN_SHORT = {COUNTED: "in the population", LACKING: "not in the population", UNCLEAR: "unclear"}
 _KNOWN = "known_probability"
+_MAY_LEAVE = (Role.SENSITIVE, Role.INSENSITIVE, Role.UNREVIEWED)
 _ASKED = "“?”: 0 if nobody outside can know it, 1 if somebody can"
 
 
@@ -187,6 +188,7 @@ def compose(
         "sets": [one for one in largest if one is not None],
         "in_part": measured > MAXIMUM_RECORDS,
         "numbers": [one.profile.name for one in knowable if not (_is_known_to_some(one) or _is_scale(one.profile))],
+        "rows": any(one.of_row and one.role in _MAY_LEAVE for one in suggestions),
         "masked": [
             (one.profile.name, masked_together(one.profile.records - one.profile.missing))
             for one in knowable
@@ -306,15 +308,15 @@ def _is_scale(column: ColumnProfile) -> bool:
 
 
 def can_be_masked(suggestion: Suggestion) -> bool:
-    """Whether a column has numbers that differ and that may leave."""
+    """Whether a column has numbers of people that differ and that may leave."""
     column = suggestion.profile
     varying = column.distinct > 1 and column.type in (ValueType.INTEGER, ValueType.NUMBER)
-    return varying and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE, Role.UNREVIEWED)
+    return varying and suggestion.role in _MAY_LEAVE and not suggestion.of_row
 
 
 def _is_known_to_some(suggestion: Suggestion) -> bool:
     """Whether a person has said that it is a secret, which some outside may know."""
-    return suggestion.role is Role.SENSITIVE and STATED in suggestion.reasons and not suggestion.of_row
+    return suggestion.role is Role.SENSITIVE and STATED in suggestion.reasons
 
 
 def _twins(sets: Sequence[Separation]) -> dict[str, list[str]]:

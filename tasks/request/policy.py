@@ -100,6 +100,11 @@ class EventsPolicy(RequestPart):
         """Whether what may be known of some rows is withheld."""
         return self.people is not None or self.most_rows is not None
 
+    @property
+    def rows_in_words(self) -> str:
+        """Rows that are known, in words."""
+        return {"all": "all rows", 1: "any row"}.get(self.known, f"any {self.known} rows")
+
     rules: ClassVar[tuple[Rule["EventsPolicy"], ...]] = (
         Rule(
             "policy.events.people needs a number of known rows, not “all”",

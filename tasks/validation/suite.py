@@ -7,14 +7,15 @@ presence, coverage, repeated identifiers) is checked on records.
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from tasks.decision.record import SAME_PERSON, SkippedCheck
+from tasks.decision.record import SAME_PERSON, CheckFact, SkippedCheck
 from tasks.request.column_names import event_word, names_people
 from tasks.request.model import Attribute, PatternName, ReleaseRequest, Role, SafeHarborRule, ValueType
 from tasks.validation.columns import OLDEST_AGE, named_age
@@ -137,6 +138,12 @@ def derive(request: ReleaseRequest) -> ValidationPlan:
         and not (request.attributes[column].type is ValueType.DATE and request.attributes[column].role is Role.QUASI)
     )
     return ValidationPlan(tuple(checks), skipped, tuple(_observations(request)))
+
+
+def is_readable(request: ReleaseRequest, failed: Iterable[CheckFact]) -> bool:
+    """Whether cells are such as the request declares, where only what no released column may hold was found."""
+    outbound = (_outbound_checks(request, name, request.attributes[name]) for name in request.released)
+    return {one.id for one in failed} <= {one.id for one in chain.from_iterable(outbound)}
 
 
 def is_age(column: str, attribute: Attribute) -> bool:

@@ -159,6 +159,31 @@ def test_a_study_of_what_a_gate_forbids_is_for_the_owner_of_the_policy() -> None
     assert "only the policy's owner" in ask
 
 
+def test_rows_that_others_know_are_withheld_or_stated_as_unknown_and_values_that_they_share_are_named() -> None:
+    """Larger groups and a deterrent would not help: by quasi-identifiers alone every gate passes."""
+    record = _closed(
+        records.blocked(), "prosecutor.maximum_risk", "sequential.maximum_risk", "attribute.disclosed_share"
+    )
+    rows = special_records.events()
+    gates = tuple(
+        one.model_copy(update={"columns": ("ward",), "alone": one.threshold})
+        if one.id != "attribute.disclosed_share"
+        else one
+        for one in record.gates
+    )
+    further = {"events": rows.model_dump(mode="json")}
+    assert remedies(records.changed(record, gates=gates, further=further))[:2] == (
+        "Withhold ward, diagnosis (role: withheld) to open all closed gates. Causes: others are assumed to know rows "
+        "of a person (ward); a class shares values (diagnosis).",
+        "Or, in place of withholding: state “known_probability: 0” for what nobody outside can know of ward.",
+    )
+    further = {"events": rows.model_copy(update={"columns": ()}).model_dump(mode="json")}
+    assert remedies(records.changed(record, gates=gates[:2], further=further)) == (
+        "Withhold ward (role: withheld) to open all closed gates. Cause: others are assumed to know rows of a person.",
+        "Or, in place of withholding: state “known_probability: 0” for what nobody outside can know of ward.",
+    )
+
+
 def test_one_change_takes_back_all_columns_that_close_gates_and_says_why_each_does() -> None:
     record = _closed(records.blocked(), "linkage.masked_share", "columns.unplaced")
     first, second, *_ = _beside(record)

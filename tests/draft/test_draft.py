@@ -868,6 +868,23 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     assert "Mask numbers" not in words.text
 
 
+def test_numbers_of_rows_cannot_be_masked_and_what_others_know_of_rows_is_to_be_stated() -> None:
+    """Masking is of people alone; a request that masks a number of rows is refused."""
+    visits = frame(
+        {
+            "visit": [str(1000 + row) for row in range(400)],
+            "patient": [f"P{row // 2:05d}" for row in range(400)],
+            "sex": ["FM"[row // 2 % 2] for row in range(400)],
+            "stay": [str(row * 7 % 41) for row in range(400)],
+        }
+    )
+    text = draft_request(visits, "data.csv").text
+    assert "stay: {role: unreviewed, type: integer, of: row}" in text
+    assert "Mask numbers" not in text
+    assert "write “known_probability: 0” for what nobody outside can know" in text
+    assert "of: row" not in draft_request(visits[["visit", "sex", "stay"]], "data.csv").text
+
+
 def test_a_column_that_tells_a_quasi_identifier_is_not_drafted_for_release() -> None:
     draw = np.random.default_rng(3)
     sexes = draw.choice(["F", "M"], 400)

@@ -74,6 +74,33 @@ def test_bad_content_is_counted_and_placed(kind: str, world: World, releasegate:
     assert CANARY not in shown.out + shown.err
 
 
+def test_check_names_in_one_round_what_scans_find_and_what_released_columns_reveal(
+    world: World, releasegate: Any
+) -> None:
+    """Where nothing is added to it, pay is the total, which as a whole number counts as an identifier of its person."""
+    rows = [
+        row | {"pay": str(200_000 + 11 * n), "total": str(200_000 + 11 * n + 100_000 * (n % 4)), "code": f"{n}x"}
+        for n, row in enumerate(drawn_rows())
+    ]
+    world.write_rows(rows, (*COLUMNS, "pay", "total", "code"))
+    pay = {"role": "sensitive", "type": "integer", "known_probability": 0}
+    total, code = {"role": "withheld", "type": "integer"}, {"role": "insensitive", "known_probability": 0}
+    mask = [{"attributes": ["pay"], "method": "individual-ranking", "k": 5}]
+    world.ask(attributes={"pay": pay, "total": total, "code": code}, masking=mask)
+    told = releasegate("check", world.request, "--json").document
+    failed = [one["id"].split("/")[::2] for one in told["validation"]["checks"] if not one["passed"]]
+    assert failed == [["identifier in text", "pay"]]
+    assert told["unplaced"] == ["code"]
+    (note,) = (one for one in told["notes"] if one.startswith("pay "))
+    assert note.endswith("if total is an amount or another quantity, which names nobody, give it type: number")
+    world.ask(
+        attributes={"pay": pay, "total": {"role": "withheld", "type": "number"}, "code": {"role": "withheld"}},
+        masking=mask,
+    )
+    told = releasegate("check", world.request, "--json")
+    assert (told.code, told.document["unplaced"]) == (0, []), told.document
+
+
 def test_check_ends_with_the_next_command(
     world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

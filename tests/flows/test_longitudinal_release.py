@@ -24,6 +24,7 @@ from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.events.facts import EventsFact
 from tasks.core.errors import DataError, StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.remedies import remedies
 from tasks.microdata.prepared import prepare_file
 from tasks.reassessment.record import TodaysVerdict
 from tasks.request.document import read_document
@@ -593,6 +594,37 @@ def test_all_rows_known_are_those_who_have_exactly_the_same(tmp_path: Path, engi
     assert known is not None
     assert (known.known, known.unique_people) == ("all", known.unique_by_all)
     assert "all rows of a person" in shown_of(record)
+
+
+@pytest.mark.slow
+def test_known_rows_that_find_people_are_named_before_the_release_and_where_it_blocks(
+    tmp_path: Path, engine: Any, releasegate: Any
+) -> None:
+    """All else passes: the rows alone close the gates, also of a policy without one on what classes disclose."""
+    world = make_visits(tmp_path / "world")
+    gates = [{"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "EMA"}]
+    diagnosis = {"of": "row", "known_probability": None}
+    ask_for_visits(world, **merged(SUPPRESSING, {"attributes": {"diagnosis": diagnosis}, "policy": {"gates": gates}}))
+    told = releasegate("check", world.request)
+    assert "; of any 2 rows of a person diagnosis; known_probability: 0 states" in " ".join(told.out.split())
+    outcome = world.run(engine)
+    (record,) = outcome.records
+    (closed,) = (one for one in record.gates if not one.passed)
+    assert (closed.id, closed.columns) == ("transparent.maximum_risk", ("diagnosis",))
+    assert closed.because.endswith("attributes of rows that others may know: diagnosis.")
+    assert remedies(record) == (
+        "Withhold diagnosis (role: withheld) to open all closed gates. Cause: others are assumed to know rows of a "
+        "person.",
+        "Or, in place of withholding: state “known_probability: 0” for what nobody outside can know of diagnosis.",
+    )
+    found = releasegate("explain", outcome.release_id, "--workspace", world.workspace.root, "--json")
+    (one,) = found.document["recipients"]
+    (change,) = one["smallest"]["changes"]
+    assert (change["where"], change["needed"]) == ("attributes.diagnosis.role", "withheld")
+    ask_for_visits(
+        world, **merged(SUPPRESSING, {"attributes": {"diagnosis": {"role": "withheld"}}, "policy": {"gates": gates}})
+    )
+    assert world.run(engine).records[0].decision is Verdict.APPROVED
 
 
 @pytest.mark.slow

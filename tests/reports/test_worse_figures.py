@@ -27,6 +27,13 @@ def with_columns(figures: dict[Measure, float]) -> dict[str, Any]:
     return {"further": {**record.further, "columns": fact.model_dump(mode="json")}, "gates": gates(figures)}
 
 
+def with_rows(figures: dict[Measure, float]) -> dict[str, Any]:
+    """Rows of a person that others know make figures worse; that of the informed recipient has a row of its own."""
+    record = records.approved()
+    fact = special_records.events({one.value: figures[one] for one in figures})
+    return {"further": {**record.further, "events": fact.model_dump(mode="json")}, "gates": gates(figures)}
+
+
 def with_copies(figures: dict[Measure, float]) -> dict[str, Any]:
     """Earlier copies held by the same party make figures worse."""
     return {"earlier": EarlierFact(hand=("university",), figures=figures), "gates": gates(figures)}
@@ -64,6 +71,7 @@ def shown(record: DecisionRecord) -> dict[str, str]:
     ("changes", "why", "alone"),
     [
         (with_columns, "with what relationship also reveals", "by the quasi-identifiers alone"),
+        (with_rows, "with what others know of a person's rows", "without these"),
         (with_copies, "with other copies held by the same party", "by this copy alone"),
         (with_coalition, "in a coalition", "by this copy alone"),
     ],

@@ -1,9 +1,12 @@
 """Made-up findings on singling out, attributes and released columns, for records that reports are tested with."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
+from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
 from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact, SinglingOutFact, UniquenessFact
 
 RECORDS = 32_561
@@ -106,4 +109,35 @@ def columns() -> ColumnsFact:
             ColumnFact(name="occupation", entropy=3.52, findings=(), **plain),
             ColumnFact(name="relationship", entropy=2.15, findings=(told,), excused="Dana: it is needed.", **plain),
         )
+    )
+
+
+def events(figures: Mapping[str, float] = MappingProxyType({})) -> EventsFact:
+    """Two rows of a ward that others know find 30 of 100 people; the diagnosis of 12 is disclosed by their class."""
+    known = KnownRowsFact(
+        attributes=("ward",), known=2, fewest=1, unique_people=30, mean_risk=0.5, unique_by_all=40, long_histories=0
+    )
+    diagnosis = EventColumnFact(
+        column="diagnosis",
+        values=5,
+        judged=5,
+        width=None,
+        largest_share=1.0,
+        informed_rise=0.9,
+        homogeneous_people=12,
+        disclosed_people=12,
+    )
+    return EventsFact(
+        person="patient",
+        people_in=100,
+        rows_in=200,
+        people=100,
+        rows=200,
+        attributes=("ward", "diagnosis"),
+        levels={},
+        withheld_rows=0,
+        known=known,
+        columns=(diagnosis,),
+        disclosed_people=12,
+        figures=dict(figures),
     )

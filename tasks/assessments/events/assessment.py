@@ -135,6 +135,11 @@ def event_values(candidate: Candidate, coalition: Coalition | None = None) -> tu
     return found, informed_presence(candidate, table, coalition)
 
 
+def disclosed_events(candidate: Candidate) -> tuple[str, ...]:
+    """Attributes of rows whose values classes of a copy alone disclose."""
+    return tuple(name for name, one in event_values(candidate)[0].found.items() if one.disclosed.any())
+
+
 def people_matched(request: ReleaseRequest, matched: KnownEvents) -> NDArray[np.int64]:
     """The people who match each person by as many rows as the policy takes to be known."""
     return matched.all if request.policy.events.known == "all" else matched.some

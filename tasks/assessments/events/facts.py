@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tasks.core.fact import Fact
+from tasks.request.policy import EventsPolicy
 
 
 class EventColumnFact(Fact):
@@ -40,7 +41,7 @@ class KnownRowsFact(Fact):
     @property
     def rows_in_words(self) -> str:
         """Rows that are known, in words."""
-        return {"all": "all rows", 1: "any row"}.get(self.known, f"any {self.known} rows")
+        return EventsPolicy(known=self.known).rows_in_words
 
 
 class EventsFact(Fact):
@@ -71,6 +72,11 @@ class EventsFact(Fact):
     figures: dict[str, float] = Field(
         description="Figures of gates by the attributes of rows; gates judge the worse of these and those of people."
     )
+
+    @property
+    def by_known_rows(self) -> dict[str, float]:
+        """Figures by the people who match known rows; the others are by what classes disclose."""
+        return {name: one for name, one in self.figures.items() if not name.startswith("attribute.")}
 
 
 def as_written(disclosed: int, known: KnownRowsFact | None) -> dict[str, int]:

@@ -203,7 +203,7 @@ class Candidates:
             yield Measured(self._alone(IDENTITY, candidate, candidate.payoffs))
         judged, columns = {gate.measure for gate in request.policy.gates}, self.columns(candidate)
         row = {Measure(name): figure for name, figure in columns.whole_row.items()}
-        if EVENTS.applies(request) and judged & ATTRIBUTE.gate_measures:
+        if EVENTS.applies(request):
             row |= EVENTS.figures(candidate)
         for assessment, terms in _DEPENDS:
             if assessment is IDENTITY or judged & assessment.gate_measures:

@@ -7,8 +7,9 @@ from typing import Any
 
 from tasks.assessments.attribute.assessment import disclosed_records
 from tasks.assessments.columns.facts import ColumnsFact
+from tasks.assessments.events.assessment import disclosed_events
 from tasks.assessments.linkage.holdings import known_numbers
-from tasks.assessments.registry import ATTRIBUTE, COMBINED, SINGLING_OUT
+from tasks.assessments.registry import ATTRIBUTE, COMBINED, EVENTS, SINGLING_OUT
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import DataError, RequestError, StageFailed
 from tasks.decision.explain import levers
@@ -65,9 +66,22 @@ def _behind(trial: Trial, now: Judgement, gone: Sequence[str]) -> dict[Measure, 
     request = levers.apply(trial.request, _changes(trial, gone, "role", Role.WITHHELD.value))
     candidate = trial.candidates.of(request, request.recipient(trial.recipient.id))
     columns = trial.candidates.columns(candidate)
+    by_rows = EVENTS.figures(candidate) if EVENTS.applies(request) else {}
     return {
-        measure: tuple(_at_fault(candidate, columns, now, measure, threshold)) for measure, threshold in _closed(now)
+        measure: tuple(
+            _of_rows(candidate, measure)
+            if by_rows.get(measure) == now.figures[measure]
+            else _at_fault(candidate, columns, now, measure, threshold)
+        )
+        for measure, threshold in _closed(now)
     }
+
+
+def _of_rows(candidate: Candidate, measure: Measure) -> Iterator[str]:
+    """Attributes of rows that a closed gate is on: those that classes disclose, or that others may know."""
+    request = candidate.request
+    names = disclosed_events(candidate) if measure in ATTRIBUTE.gate_measures else request.known_events
+    return (name for name in names if request.attributes[name].type is not ValueType.DATE)
 
 
 def _all_of(behind: Mapping[Measure, tuple[str, ...]]) -> tuple[str, ...]:
