@@ -76,17 +76,18 @@ def repeated_people(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[Re
     if np.bincount(_joint(list(quasi.values()))).max() > BY_CHANCE * len(records):
         return
     known = _Known(quasi, {name: _grown(records[name]) for name in quasi if request.attributes[name].type in NUMERIC})
-    names: list[tuple[str, Codes]] = []
+    names, whole = list[tuple[str, Codes]](), False
     for name in request.with_role(Role.DIRECT):
         codes, values = pd.factorize(records[name])
         found = list(_found((name,), codes, known, least=2))
         yield from found
+        whole |= any(one.is_certain for one in found)
         alone = request.dataset.person is None and not found and len(values) > 0
         if alone and matches(pd.Series(values), _NAMES).mean() >= AGREEING:
             names.append((name, codes))
     if request.dataset.person is not None:
         return
-    for name in request.with_role(Role.DIRECT):
+    for name in () if whole else request.with_role(Role.DIRECT):
         for part, rest in _parts(records[name]):
             lasting = {other: codes for other, codes in quasi.items() if (records[other] == rest).mean() < AGREEING}
             yield from _found((name,), part, replace(known, codes=lasting), least=2, certain_only=True)
