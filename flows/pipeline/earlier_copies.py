@@ -1,6 +1,7 @@
 """A copy beside the earlier ones held by the same party: each is read again, laid beside it, and judged with it.
 
-An earlier copy that cannot be read or laid beside this one blocks; one that shares no people with this copy is ignored.
+An earlier copy that cannot be read or laid beside this one blocks. One that shares no people with this copy is ignored,
+unless the values of its records are those of this one's, so that whoever has both can join them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,13 +21,18 @@ from tasks.decision.earlier_facts import ChangesFact, EarlierCopy, EarlierFact
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.kept import Kept, Names, names_of
 from tasks.delivery.verification import decision_path
-from tasks.reassessment.changed_values import changed_people, renamed
+from tasks.reassessment.changed_values import are_joined, changed_people, joining_columns, renamed
 from tasks.reassessment.held_copies import HeldCopy, few_changed, judged_together, least_class, worst_of
 from tasks.reassessment.pooling import by_more_attributes, copy_of, copy_of_candidate
 from tasks.reassessment.population import TodaysPopulation
 from tasks.reassessment.scoring import TodaysCopy
 from tasks.request.load import request_of_bytes
 from tasks.request.model import ReleaseRequest
+
+_JOINED = (
+    "no person has the same number in both, but values of {} join their records one by one, as if they "
+    "were of the same people; give people the same numbers in both files, or withhold enough of these columns"
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class _Read:
 
     fact: EarlierCopy
     people: Names | None = None
+    asked: ReleaseRequest | None = None
+    """Its request."""
     held: HeldCopy | None = None
     changed: int = 0
     """Number of these people who have other released values in this copy."""
@@ -122,7 +130,8 @@ def _found(workspace: Workspace, copy: Mapping[str, str], people: Names) -> tupl
     except ReleasegateError as error:
         return _Read(fact.model_copy(update={"cannot": error.in_one_line()})), None
     shares = bool(np.isin(kept.people, people).any())
-    return _Read(fact.model_copy(update={"shares_people": shares}), kept.people), kept if shares else None
+    asked = request_of_bytes(kept.request, Path("request.yaml")).request
+    return _Read(fact.model_copy(update={"shares_people": shares}), kept.people, asked), kept if shares else None
 
 
 def _laid(
@@ -133,8 +142,8 @@ def _laid(
     `people` are the names of those of this one.
     """
     found, copy = earlier
-    release, recipient = copy["release"], copy["recipient"]
-    if not found.fact.shares_people:
+    release, recipient, asked = copy["release"], copy["recipient"], found.asked
+    if asked is None or not (found.fact.shares_people or joining_columns(candidate.request, asked)):
         return found
     workspace, memory = run.workspace, candidate.request.policy.generalization.memory_limit_mb * 2**20
     try:
@@ -142,7 +151,12 @@ def _laid(
         stored = checked(Artifact(path=str(path), sha256=copy["record_sha256"]))
         record = DecisionRecord.model_validate_json(stored.read_bytes())
         delivered = read_delivered(workspace, record, copy["output_sha256"])
-        asked = request_of_bytes(delivered.kept.request, Path("request.yaml")).request
+        if not found.fact.shares_people:
+            columns = joining_columns(candidate.request, asked)
+            if not are_joined(candidate, delivered, columns):
+                return found
+            joined = {"shares_people": None, "cannot": _JOINED.format(", ".join(columns))}
+            return replace(found, fact=found.fact.model_copy(update=joined))
         held = HeldCopy(
             f"{release[:12]} to {recipient}",
             copy_of(delivered, ground, memory),
@@ -159,7 +173,9 @@ def _laid(
         as_others = replace(held, laid=replace(held.laid, people=names))
         return replace(found, changed=len(changed), as_others=as_others)
     except ReleasegateError as error:
-        return replace(found, fact=found.fact.model_copy(update={"cannot": error.in_one_line()}))
+        shares = found.fact.shares_people or None
+        told = found.fact.model_copy(update={"shares_people": shares, "cannot": error.in_one_line()})
+        return replace(found, fact=told)
 
 
 def _shifted_otherwise(candidate: Candidate, earlier: Sequence[_Read], siblings: Sequence[Candidate]) -> Iterator[str]:

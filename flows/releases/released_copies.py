@@ -1,9 +1,9 @@
 """Released copies and their holders, by the ledger alone.
 
-Copies are held by one party if they went to one recipient, to recipients whose organisations may be one by their names,
-or to recipients who are assumed to share theirs. The keyed names kept with two copies show whether they are of the same
-people; so does the ledger where data have the same SHA-256, or where one release continues or supersedes the other or
-names it among the recipient's earlier ones.
+Copies are held by one party if they went to one recipient, to recipients whose organisations may be one by their names
+or who are bound by one agreement, or to recipients who are assumed to share theirs. The keyed names kept with two
+copies show whether they are of the same people; so does the ledger where data have the same SHA-256, or where one
+release continues or supersedes the other or names it among the recipient's earlier ones.
 """
 
 import shlex
@@ -21,6 +21,8 @@ from tasks.request.model import Recipient, ReleaseRequest
 
 Party = frozenset[str]
 """Ids of the recipients who form one party."""
+Bound = tuple[str, str]
+"""Name of an organisation, and id of the agreement that binds it."""
 SharingRecipients = Sequence[Sequence[str]]
 """Sets of ids of recipients who are assumed to share their copies."""
 
@@ -55,15 +57,12 @@ class ReleasedCopies:
         self.held = tuple(one for one in self.copies if (one.release_id, one.recipient) not in revoked)
         """Copies that were not revoked. Recipients still hold superseded and expired ones."""
 
-    def one_party(self, recipients: Iterable[str], organisation: str = "") -> frozenset[str]:
+    def one_party(self, recipients: Iterable[str], *bound: Bound) -> frozenset[str]:
         """Ids of the recipients who form one party with some, and may be of their organisations; those among them."""
         ids = frozenset(recipients)
-        organisations = {self._organisation(one) for one in self.copies if one.recipient in ids}
-        organisations |= {organisation} if organisation else set()
+        known = {*bound, *(self._bound(one) for one in self.copies if one.recipient in ids)}
         return ids | {
-            one.recipient
-            for one in self.copies
-            if any(may_be_same_organisation(self._organisation(one), each) for each in organisations)
+            one.recipient for one in self.copies if any(_may_be_one(self._bound(one), each) for each in known)
         }
 
     def parties(
@@ -73,23 +72,17 @@ class ReleasedCopies:
 
         `together` are recipients who are assumed to share, of the request's policy where not given.
         """
-        own = self.one_party(
-            (
-                one.id
-                for one in request.recipients
-                if may_be_same_organisation(one.organisation, recipient.organisation)
-            ),
-            recipient.organisation,
-        )
+        bound = {one.id: (one.organisation, one.agreement.id) for one in (*request.recipients, recipient)}
+        mine = bound[recipient.id]
+        own = self.one_party((one for one, other in bound.items() if _may_be_one(other, mine)), mine)
         pooling = [frozenset(one.id for one in members) for members in request.coalitions(recipient)]
         named = request.policy.reassessment.together if together is None else together
         sharing = [frozenset(one) for one in named if own & set(one)]
-        organisations = {one.id: one.organisation for one in request.recipients}
         shared = []
         for members in (*pooling, *sharing):
             ids = own | members
             for one in sorted(members):
-                ids |= self.one_party([one], organisations.get(one, ""))
+                ids |= self.one_party([one], *([bound[one]] if one in bound else []))
             shared.append(ids)
         return (own, *shared)
 
@@ -110,8 +103,9 @@ class ReleasedCopies:
         """SHA-256 of the decision record by which a copy was released."""
         return str(self._decided[copy.release_id, copy.recipient]["record_sha256"])
 
-    def _organisation(self, copy: ReleasedCopy) -> str:
-        return str(self._decided[copy.release_id, copy.recipient]["determined"]["organisation"])
+    def _bound(self, copy: ReleasedCopy) -> Bound:
+        kept = self._decided[copy.release_id, copy.recipient]["determined"]
+        return str(kept["organisation"]), str(kept["agreement"]["id"])
 
     @cached_property
     def _edges(self) -> dict[str, set[str]]:
@@ -127,6 +121,11 @@ class ReleasedCopies:
                 edges[own].add(other)
                 edges[other].add(own)
         return edges
+
+
+def _may_be_one(one: Bound, other: Bound) -> bool:
+    """Whether two may be one organisation by their names, or have one agreement."""
+    return one[1] == other[1] or may_be_same_organisation(one[0], other[0])
 
 
 def copies_held(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dict[str, dict[str, Any]]:

@@ -21,7 +21,7 @@ def attribute(view: FileView, fact: AttributeFact) -> Iterator[Block]:
         "records is wrong at most half as often as by the file's share, its share of the records is at least 20 "
         "percentage points above the file's, and chance does not explain it: were values "
         "independent of classes, some class of the file would do so with a probability of at most 1%. It also "
-        "discloses up to five values together, or those of a narrow interval, that nine tenths of its records have and "
+        "discloses values together, a set or those of a narrow interval, that nine tenths of its records have and "
         "at most a tenth of the others.",
         f"{_classes(view, fact.disclosed_classes)}, with {cells.share(fact.disclosed_records / total, total)} of the "
         "records."

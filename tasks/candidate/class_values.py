@@ -4,8 +4,8 @@ A class discloses a value if whoever guesses it of the class's records is wrong 
 share, its share in the class is at least 20 percentage points above the file's, and chance does not explain it. So what
 more than four fifths of a file have is never disclosed, nor what small classes share by accident.
 Numbers and dates near each other count as one value, as in (ε, m)-anonymity (Li, Tao & Xiao 2008).
-It also discloses few values together, one to five or those of a narrow interval, that nine tenths of its records have,
-and at most a tenth of the other records: spellings of one illness, salaries beside which a few extremes are far apart.
+It also discloses values together, a set or those of a narrow interval, that nine tenths of its records have, and at
+most a tenth of the others: kinds or spellings of one illness, salaries beside which a few extremes are far apart.
 """
 
 from collections.abc import Sequence
@@ -31,8 +31,8 @@ NARROW = 0.1
 """Width of the intervals that count as one value, as a share of the range of the middle nine tenths of the records."""
 LEAST_WEIGHT = 0.5
 """Least sensitivity of a value that is judged."""
-FEW_VALUES = 5
-"""Most values that a class may disclose together."""
+FEW_VALUES, FEW_OF_RECORDS = 5, 0.25
+"""Most values that a class may disclose together; or, if more, so many for each of its records."""
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.1
 """Least share of the class's records that have values disclosed together, and largest share of the other records."""
 RULES = 3
@@ -249,12 +249,13 @@ def _in_a_set(pairs: _Pairs, values: OrderedValues, tests: int) -> Ranks:
         for each in (counts, held[pairs.rank], ~values.judged[pairs.rank])
     )
     sets = gammaln(len(held) + 1) - gammaln(nth + 1) - gammaln(len(held) - nth + 1)
-    found = (nth <= FEW_VALUES) & (have >= pairs.needed) & (unjudged == 0)
-    found &= _rarely(have, pairs.size, others, pairs.total, sets + np.log(FEW_VALUES * tests))
-    fewest = np.full(len(place), FEW_VALUES + 1)
-    np.minimum.at(fewest, first[found], nth[found])
+    most = np.maximum(FEW_VALUES, FEW_OF_RECORDS * pairs.size)
+    found = (nth <= most) & (have >= pairs.needed) & (unjudged == 0)
+    found &= _rarely(have, pairs.size, others, pairs.total, sets + np.log(len(held) * tests))
+    fewest = np.zeros(len(place), dtype=np.int64)
+    fewest[first[found][::-1]] = nth[found][::-1]  # of several sets of one class the smallest is written last
     chosen = np.zeros(len(place), dtype=np.bool_)
-    chosen[order] = nth <= np.where(fewest > FEW_VALUES, 0, fewest)[first]
+    chosen[order] = nth <= fewest[first]
     return np.where(chosen, place + 1, 0)
 
 

@@ -21,7 +21,7 @@ from tasks.candidate.class_values import (
 from tasks.candidate.item_values import ItemValues, item_values
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import fold_columns
-from tasks.microdata.coded import CodedColumn, Prepared, certain_columns, presumed_columns, sensitivities
+from tasks.microdata.coded import CodedColumn, Prepared, certain_columns, knowable_columns, sensitivities
 from tasks.request.model import Measure, MissingReading, ReleaseRequest, Role
 
 _LEAST_RECORDS = 20
@@ -136,11 +136,11 @@ def value_counts(request: ReleaseRequest, coded: Prepared, numbers: Ranks, rows:
 def known_alone(request: ReleaseRequest) -> tuple[str, ...]:
     """Columns by each of which alone somebody may know a record.
 
-    They are known for certain, or insensitive, and the request does not say how likely they are known.
+    They are known for certain, or insensitive, and the request does not say that nobody outside can know them.
     """
-    presumed = presumed_columns(request)
-    insensitive = (name for name in presumed if request.attributes[name].role is Role.INSENSITIVE)
-    return *certain_columns(request), *insensitive
+    certain = certain_columns(request)
+    others = (name for name in knowable_columns(request) if name not in certain)
+    return *certain, *(name for name in others if request.attributes[name].role is Role.INSENSITIVE)
 
 
 def disclosing(request: ReleaseRequest, coded: Prepared, numbers: Ranks, released: Bools) -> Bools:

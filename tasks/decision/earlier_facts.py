@@ -18,7 +18,7 @@ class EarlierCopy(Fact):
     release_id: Sha256
     recipient: str
     shares_people: bool | None = Field(
-        description="Whether it has people of this copy, by their record ids; None where that could not be read."
+        description="Whether it has people of this copy, by their record ids; None where that could not be told."
     )
     cannot: str = Field(default="", description="Reason that it was not judged together with this copy; else empty.")
 

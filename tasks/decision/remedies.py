@@ -118,8 +118,8 @@ def _of_copies(record: DecisionRecord, closed: Sequence[GateResult]) -> Iterator
         if also := [one for one in counted if one != own]:
             yield (
                 f"{', '.join(also)} and {own} are taken for one party: names of organisations that may be one's or its "
-                "parts', or recipients whom the policy names together. If they are others, give the name of each "
-                "organisation in full, without abbreviations."
+                "parts', one agreement, or recipients whom the policy names together. If they are others, give the "
+                "name of each organisation in full, without abbreviations, and the id of its own agreement."
             )
         if beside.unexplained:
             reviewed = "" if record.reviews_required else ", under a policy that has reviewers (policy.review.required)"

@@ -118,6 +118,8 @@ _IN_NAMES = re.compile(
     r"\b(?:work ?(?:place|site)|boarding|alighting|(?:home|bus|tram|train|nearest) (?:stop|station)"
     "|gp (?:practice|surgery)|polling|(?:phone|telephone) prefix|area code|diall?ing|easting|northing"
     "|grid (?:e|n|x|y|km|cell|square|ref|reference)|^h cell|what words"
+    "|(?:x|y|utm) coord(?:inate)?s?|coord(?:inate)?s? (?:x|y)|rechtswert|hochwert|ostwert|nordwert|quadkey|output area"
+    "|neighbou?rhood|cost cent(?:re|er)|org(?:anisation)? unit"
     "|school attended|form tutor|(?:pay|salary) (?:grade|band)|hired?|graduation"
     "|wheelchair|twins?|(?:eye|hair) ?colou?r|shoe|handedness|(?:left|right) ?handed|^glasses$|wears? glasses"
     "|spectacles|haltestelle|arbeits(?:platz|ort)|hausarzt|wahllokal|(?:telefon)?vorwahl|rollstuhl|zwillinge?|augenfarbe|haarfarbe"

@@ -142,6 +142,24 @@ def test_one_corrected_value_is_not_shown_by_comparing(world: World, engine: Any
     assert gate.because.startswith("Released values of a few people, fewer than 11, differ between the copies.")
 
 
+@pytest.mark.parametrize("others", quick_and_slow({False}, [False, True]))
+def test_people_under_other_numbers_are_joined_by_their_values(world: World, engine: Any, others: bool) -> None:
+    """Both copies have diagnosis, visits and note of the same people; of other people the same values tell nothing."""
+    released(world, engine)
+    rows = [row | {"record_id": row["record_id"].replace("-", "-9")} for row in reversed(drawn_rows())]
+    if others:
+        rows = [
+            row | {"diagnosis": rows[place - 1]["diagnosis"], "visits": rows[place - 7]["visits"], "note": ""}
+            for place, row in enumerate(rows)
+        ]
+    world.write_rows(rows)
+    record = record_of(released(world, engine, 1))
+    assert record.earlier is not None
+    (copy,) = record.earlier.copies
+    assert (record.decision, copy.shares_people) == ("approved" if others else "blocked", False if others else None)
+    assert ("values of diagnosis, visits, note join" in gate_of(record, EARLIER_COPIES).because) != others
+
+
 @pytest.mark.slow
 def test_a_reason_for_a_corrected_value_is_for_reviewers(world: World, engine: Any) -> None:
     first = released(world, engine, policy=REVIEWED)
@@ -203,10 +221,11 @@ def test_a_reason_opens_the_gate_for_reviewers_alone(world: World, engine: Any) 
     [
         (recipient("faculty", organisation="the UNIVERSITY."), {}),
         (recipient("institute"), {"reassessment": {"together": [["institute", "university"]]}}),
+        (recipient("institute", agreement=recipient("university")["agreement"]), {}),
     ],
-    ids=["same organisation", "associate"],
+    ids=["same organisation", "associate", "same agreement"],
 )
-def test_copies_of_one_organisation_or_of_associates_are_held_by_one_party(
+def test_copies_of_one_organisation_or_agreement_or_of_associates_are_held_by_one_party(
     world: World, engine: Any, second: dict[str, Any], policy: dict[str, Any]
 ) -> None:
     released(world, engine, **AGES)
@@ -400,12 +419,15 @@ def test_a_release_gives_up_after_some_rounds(world: World, engine: Any) -> None
 
 
 @pytest.mark.slow
-def test_people_who_are_not_in_this_copy_tell_nothing(world: World, engine: Any) -> None:
+@pytest.mark.parametrize("gone", [False, True])
+def test_people_who_are_not_in_this_copy_tell_nothing(world: World, engine: Any, gone: bool) -> None:
+    """Unless the file is gone, so that nobody can tell whether its people are others."""
     world.write_rows(list(drawn_rows()[:120]))
     first = released(world, engine, **AGES)
     world.write_rows(list(drawn_rows()[120:]))
-    world.workspace.bundle(first.release_id).joinpath("delivery/university/data.csv").unlink()
+    if gone:
+        world.workspace.bundle(first.release_id).joinpath("delivery/university/data.csv").unlink()
     record = record_of(released(world, engine, 1, **AREAS))
-    assert record.decision is Verdict.APPROVED
+    assert record.decision is (Verdict.BLOCKED if gone else Verdict.APPROVED)
     assert record.earlier is not None
-    assert [one.shares_people for one in record.earlier.copies] == [False]
+    assert [one.shares_people for one in record.earlier.copies] == [None if gone else False]

@@ -54,6 +54,9 @@ def test_others_usually_know_columns_of_these_names(name: str, word: str) -> Non
         "t_h_cell",
         "phone_use",
         "code",
+        "coordination",
+        "x_ray",
+        "output",
     ],
 )
 def test_a_word_that_another_follows_may_be_of_something_else(name: str) -> None:
@@ -79,6 +82,11 @@ def test_a_word_that_another_follows_may_be_of_something_else(name: str) -> None
         ("grid_e grid_n grid_cell GridRef", "grid"),
         ("h3_cell", "h cell"),
         ("what3words", "what words"),
+        ("x_coord yCoordinate utm_coord", "coord"),
+        ("coord_x coordinate_y", "coord"),
+        ("neighbourhood neighborhood_id", "rhood"),
+        ("output_area", "output area"),
+        ("cost_centre cost_center_no", "cost cent"),
         ("glasses wears_glasses", "glasses"),
         ("wheelchair wheelchair_user", "wheelchair"),
         ("twin is_twin twins", "twin"),

@@ -12,6 +12,7 @@ from tasks.validation.suite import derive
 from tests.validation.conftest import build_request
 
 PEOPLE, ROWS = 60, 300
+YEARS = {"intervals": {"minimum": 0, "maximum": 99, "widths": [10]}}
 WHOSE = np.sort(np.concatenate([np.arange(PEOPLE), np.random.default_rng(3).integers(0, PEOPLE, ROWS - PEOPLE)]))
 GIVEN, FAMILY = ("Alma", "Bruno", "Carla", "Dario", "Zoë"), ("Ebner", "Falk", "Groß", "O'Neill")
 
@@ -40,10 +41,12 @@ def found(columns: dict[str, np.ndarray], quasi: tuple[str, ...], **roles: str) 
         attributes[name] = {"role": "quasi-identifier", "hierarchy": levels(columns[name])}
         if name in ("born", "day"):
             attributes[name]["type"] = "date"
+        if name == "years":
+            attributes[name] |= {"type": "integer", "hierarchy": YEARS}
     for name, role in roles.items():
         attributes[name] = {"role": role}
     request = build_request(attributes)
-    cells = columns | {"record_id": np.array([f"R{row:05d}" for row in range(rows)])}
+    cells = {"record_id": np.array([f"R{row:05d}" for row in range(rows)])} | columns
     frame = pd.DataFrame({name: pd.array(cells[name].tolist(), dtype="string[pyarrow]") for name in attributes})
     checks = validate(frame, request, np.ones(rows, dtype=np.bool_), confirmed=False).fact.checks
     (check,) = (one for one in checks if one.id.startswith("same person/"))
@@ -73,6 +76,18 @@ def test_a_withheld_number_of_people_counts(visits: dict[str, np.ndarray]) -> No
     for role in ("withheld", "unreviewed"):
         assert found(visits, ("sex", "zip"), mrn=role) == ({"mrn": True}, ROWS - PEOPLE)
     assert found(visits, ("sex", "zip"), mrn="direct identifier") == ({"mrn": True}, ROWS - PEOPLE)
+
+
+@pytest.mark.parametrize("form", ["P{:03d}-{}", "{1}/{0:03d}", "{:03d}_{}"])
+def test_a_part_of_the_record_id_names_people(form: str) -> None:
+    """Four years of 60 people, who grow a year older each time; of 60 sites with four people each the parts do not."""
+    people, year = np.tile(np.arange(PEOPLE), 4), np.repeat(np.arange(2021, 2025), PEOPLE)
+    own = {name: cells[people] for name, cells in cells_of(PEOPLE).items()}
+    own |= {"record_id": np.array([form.format(*one) for one in zip(people, year, strict=True)])}
+    own |= {"years": (own["age"].astype(int) % 70 + year - 2021).astype(str), "year": year.astype(str)}
+    for quasi in (("sex", "zip"), ("sex", "zip", "years"), ("sex", "zip", "years", "year")):
+        assert found(own, quasi) == ({"record_id": True}, 3 * PEOPLE)
+    assert found(cells_of(4 * PEOPLE) | {"record_id": own["record_id"]}, ("sex", "zip")) == ({}, 0)
 
 
 def test_forenames_and_surnames_name_people_together(visits: dict[str, np.ndarray]) -> None:

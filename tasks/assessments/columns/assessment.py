@@ -1,14 +1,15 @@
 """Places of the released columns in the attack, judged on all records of the file with masked values as released."""
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.columns.dependence import Codes, entropy
-from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
-from tasks.assessments.columns.numbers import Numbers, numbers_of
+from tasks.assessments.columns.facts import DEPENDENT, ColumnFact, ColumnFinding, ColumnsFact, Sign
+from tasks.assessments.columns.numbers import Numbers, numbers_of, stands_out
 from tasks.assessments.columns.places import ColumnTable, distinct_share, links_a_few, places
 from tasks.assessments.columns.whole_row import whole_row_figures
 from tasks.candidate.assessment import Assessment, Effort, Finding
@@ -93,6 +94,25 @@ def tables_around(request: ReleaseRequest, table: str | None) -> Iterator[str | 
         yield from tables_around(request, outer)
 
 
+def ends_of_people(people: ColumnTable, events: Events, rows: Rows, names: Collection[str]) -> Iterator[ColumnTable]:
+    """The lowest and then the highest numbers and dates of each person in some rows, in place of released columns."""
+    ends: tuple[dict[str, Codes], ...] = ({}, {})
+    numbers = dict(people.numbers)
+    for name in names:
+        column, persons = events.columns[name], events.of_row[rows]
+        if column.places is None:
+            continue
+        numbers[name] = np.append(column.places, np.nan)
+        codes = column.codes[rows]
+        order = np.lexsort((-numbers[name][codes], persons))
+        order = order[~np.isnan(numbers[name][codes[order]])]
+        for end, ordered in zip(ends, (order, order[::-1]), strict=True):
+            end[name] = np.full(len(events.persons), column.missing)
+            end[name][persons[ordered]] = codes[ordered]  # of several rows of a person the last is kept
+    for end in ends:
+        yield replace(people, released=end, collected={}, listed=(), named=(), numbers=numbers, free_texts=())
+
+
 def histories(events: Events, name: str, number: int = 0) -> Codes:
     """Number of each person's values of an attribute of rows, equal for equal sets; shape (n_persons,).
 
@@ -128,6 +148,11 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
                 of_rows = event_table(request, table, prepared.events, rows, around)
                 columns |= {name: of_rows.released[name] for name in own}
                 found = {**{name: told for name, told in places(of_rows).items() if name in own}, **found}
+                if request.dataset.person in request.pseudonyms:
+                    undated = [name for name in own if name not in request.dated]
+                    for ends in ends_of_people(table, prepared.events, rows, undated):
+                        for name, told in places(ends).items():
+                            found[name] = _most_telling(*found[name], *(one for one in told if one.sign in DEPENDENT))
     released = (
         ColumnFact(
             name=name,
@@ -149,7 +174,13 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
         for name in request.delivered
         if name in columns
     )
-    return ColumnsFact(columns=(*released, *_linking(request, prepared)))
+    return ColumnsFact(columns=(*released, *_linking(request, prepared), *_many_rows(request, prepared)))
+
+
+def _most_telling(*findings: ColumnFinding) -> tuple[ColumnFinding, ...]:
+    """The findings, of those that say the same the one with the largest share."""
+    ascending = sorted(findings, key=lambda one: one.share)
+    return tuple({(one.sign, one.columns, one.others): one for one in ascending}.values())
 
 
 def _knowable(request: ReleaseRequest, finding: ColumnFinding) -> bool:
@@ -189,16 +220,32 @@ def _linking(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact
         distinct = prepared.distinct_values[name]
         records = len(prepared.tuple_of_row) if name in request.of_rows else prepared.data.total
         if distinct < records:
-            share = round(distinct / records, 2)
-            yield ColumnFact(
-                name=name,
-                distinct_share=share,
-                entropy=round(log2(max(distinct, 1)), 2),
-                masked=False,
-                numeric=False,
-                excused=str(request.attributes[name].excused or ""),
-                findings=(ColumnFinding(sign=Sign.LINKS, columns=(name,), share=share),),
-            )
+            yield _of_pseudonyms(request, name, Sign.LINKS, distinct, records)
+
+
+def _many_rows(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact]:
+    """The column of persons whose pseudonyms show that a few have far more rows of a table than all others."""
+    events, name = prepared.events, request.dataset.person
+    if events is None or name is None or name not in request.pseudonyms:
+        return
+    for table in (None, *request.tables):
+        counts = np.bincount(events.of_row[events.rows_of(request.table_number(table))], minlength=len(events.persons))
+        if stands_out(np.minimum(counts, request.policy.events.most_rows or np.inf).astype(np.float64)):
+            yield _of_pseudonyms(request, name, Sign.ROWS, len(events.persons), len(events.of_row))
+            return
+
+
+def _of_pseudonyms(request: ReleaseRequest, name: str, sign: Sign, distinct: int, records: int) -> ColumnFact:
+    share = round(distinct / records, 2)
+    return ColumnFact(
+        name=name,
+        distinct_share=share,
+        entropy=round(log2(max(distinct, 1)), 2),
+        masked=False,
+        numeric=False,
+        excused=str(request.attributes[name].excused or ""),
+        findings=(ColumnFinding(sign=sign, columns=(name,), share=share),),
+    )
 
 
 def _complete(prepared: Prepared, name: str) -> bool:

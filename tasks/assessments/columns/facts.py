@@ -33,6 +33,8 @@ class Sign(StrEnum):
     """Some records have sentences that no other record has."""
     FAR = "far"
     """A few records have values far from all others."""
+    ROWS = "rows"
+    """It links the rows of a few people who have far more of them than all others."""
     LINKS = "links"
     """Its pseudonyms or values link a few records each, of people whom no risk takes together."""
     NAMED = "named"
@@ -41,7 +43,7 @@ class Sign(StrEnum):
     """It is named or described as a place of residence, whose people the population does not count."""
 
 
-_DEPENDENT = frozenset({Sign.TELLS, Sign.ADDS, Sign.FORMULA, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
+DEPENDENT = frozenset({Sign.TELLS, Sign.ADDS, Sign.FORMULA, Sign.TOLD, Sign.NAMES, Sign.FOLLOWS})
 """Signs of values that depend on those of other columns."""
 
 
@@ -55,6 +57,7 @@ _SENTENCES = {
     Sign.NAMES: "{verb} {others}: its text has values of it, in the records that have them",
     Sign.FREE: "has sentences that one record alone has, as free text does",
     Sign.FAR: "has values far from all others, by which a few records are known",
+    Sign.ROWS: "shows which rows are of one person: a few people, who are known by that, have far more than all others",
     Sign.FOLLOWS: "follows from {others}: {share} of the information on it",
     Sign.LISTED: "has the values of the {table}'s column {others}",
     Sign.NAMED: "has “{word}” in its name or description, which others usually know, though the request states that "
@@ -149,8 +152,12 @@ class ColumnFact(Fact):
             counted = any(one.counted for one in self.findings)
             left_out = ["leave its known_probability out, so that gates count it"] * counted
             return f"make {name} a quasi-identifier", *left_out, excuse
-        if Sign.FREE in signs:
-            return f"have {name} redacted (role: text)", excuse
+        own = {
+            Sign.FREE: f"have {name} redacted (role: text)",
+            Sign.ROWS: "limit the rows of a person (policy.events.most_rows)",
+        }
+        if remedy := next((own[sign] for sign in own if sign in signs), ""):
+            return remedy, excuse
         if signs <= {Sign.UNIQUE, Sign.FAR} and self.numeric and not self.masked:
             return f"mask {name} (masking: attributes: [{name}], method: individual-ranking, k: 5)", excuse
         return (excuse,)
@@ -183,7 +190,7 @@ class ColumnsFact(Fact):
                 (finding.columns, finding.others[0])
                 for column in self.columns
                 for finding in column.findings
-                if finding.sign in _DEPENDENT and len(finding.others) == 1 and finding.others[0] in names
+                if finding.sign in DEPENDENT and len(finding.others) == 1 and finding.others[0] in names
             )
         )
 

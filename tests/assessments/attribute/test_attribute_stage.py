@@ -14,6 +14,7 @@ from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFac
 from tasks.assessments.registry import ATTRIBUTE, IDENTITY
 from tasks.candidate.assessment import Effort
 from tasks.candidate.candidate import Candidate, CandidateSource
+from tasks.candidate.value_counts import known_alone
 from tasks.microdata.coded import certain_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
@@ -167,3 +168,11 @@ def test_a_class_that_discloses_is_left_out_where_as_many_records_may_be(
     assert (game.disclosing_records, game.suppressed_records) == (left_out, left_out)
     free = candidate(request(tmp_path, terms, changed("policy", "gates", to=gates[:1]), diagnoses=SHARED))
     assert free.released.all()
+
+
+@pytest.mark.parametrize(("chance", "told"), [(None, True), (0.05, True), (1, True), (0, False)])
+def test_a_column_that_somebody_may_know_makes_classes_alone(tmp_path: Path, chance: float | None, told: bool) -> None:
+    """To say how likely it is known opens no gate that silence closes; that nobody can know it does."""
+    terms = {"role": "insensitive"} | ({} if chance is None else {"known_probability": chance})
+    loaded = tiny_request(tmp_path, changed("attributes", "ward", to=terms))
+    assert known_alone(loaded.request) == ("ward",) * told
