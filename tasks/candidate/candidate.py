@@ -98,8 +98,9 @@ class Candidate:
 
         least = self.request.policy.generalization.minimum_class_size
         kept = released_tuples(self.index, self.generalization, least)
-        numbers = cell_numbers(self.generalization.cells, self.index.axis_sizes)
-        return kept & ~disclosing(self.request, self.as_masked, numbers, kept)
+        cells = self.generalization.cells
+        numbers = cell_numbers(cells, self.index.axis_sizes)
+        return kept & ~disclosing(self.request, self.as_masked, numbers, cells, kept)
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:

@@ -22,6 +22,7 @@ from tasks.candidate.item_values import ItemValues, item_values
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import fold_columns
 from tasks.microdata.coded import CodedColumn, Prepared, certain_columns, knowable_columns, sensitivities
+from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Measure, MissingReading, ReleaseRequest, Role
 
 _LEAST_RECORDS = 20
@@ -124,13 +125,26 @@ def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:
     )
 
 
-def value_counts(request: ReleaseRequest, coded: Prepared, numbers: Ranks, rows: NDArray[np.intp]) -> ValueCounts:
-    """The classes of some records: ``numbers`` are of each tuple's cell, ``coded`` the records as masked."""
+def value_counts(
+    request: ReleaseRequest, coded: Prepared, numbers: Ranks, rows: NDArray[np.intp], cells: Codes | None = None
+) -> ValueCounts:
+    """The classes of some records: ``numbers`` are of each tuple's cell, ``coded`` the records as masked.
+
+    ``cells``, shape (n_tuples, n_quasi), are the released groups by each of which alone there are wider classes.
+    """
     known = [coded.columns[name].codes[rows] for name in certain_columns(request)]
-    alone = {name: coded.columns[name].codes[rows] for name in known_alone(request)}
+    alone: dict[str, NDArray[np.integer]] = {name: coded.columns[name].codes[rows] for name in known_alone(request)}
     columns = {name: coded.columns[name] for name in judged_columns(request)}
-    cells, missing = numbers[coded.tuple_of_record[rows]], request.policy.missing.sensitive
-    return ValueCounts.of(cells, known, columns, rows, missing, alone=alone)
+    of_tuple, missing = coded.tuple_of_record[rows], request.policy.missing.sensitive
+    if cells is not None:
+        alone |= released_groups(request, cells[of_tuple])
+    return ValueCounts.of(numbers[of_tuple], known, columns, rows, missing, alone=alone)
+
+
+def released_groups(request: ReleaseRequest, cells: Codes) -> dict[str, NDArray[np.integer]]:
+    """The released group of each record by quasi-identifier; none where there is one, whose groups are the classes."""
+    names = request.quasi_identifiers
+    return dict(zip(names, cells.T.astype(np.int64), strict=True)) if len(names) > 1 else {}
 
 
 def known_alone(request: ReleaseRequest) -> tuple[str, ...]:
@@ -143,7 +157,7 @@ def known_alone(request: ReleaseRequest) -> tuple[str, ...]:
     return *certain, *(name for name in others if request.attributes[name].role is Role.INSENSITIVE)
 
 
-def disclosing(request: ReleaseRequest, coded: Prepared, numbers: Ranks, released: Bools) -> Bools:
+def disclosing(request: ReleaseRequest, coded: Prepared, numbers: Ranks, cells: Codes, released: Bools) -> Bools:
     """Tuples whose records are left out because their class discloses a sensitive value, shape (n_tuples,).
 
     Where a gate on that is closed, all records of such classes are, if no more are left out in all than the terms of
@@ -158,7 +172,7 @@ def disclosing(request: ReleaseRequest, coded: Prepared, numbers: Ranks, release
     most = checked_limit(share, int(counts.sum())) - int(counts[~released].sum())
     while True:
         rows = np.flatnonzero((released & ~out)[of_record])
-        table = value_counts(request, coded, numbers, rows)
+        table = value_counts(request, coded, numbers, rows, cells)
         if not len(rows) or table.disclosed.mean() <= gate.threshold:
             return out
         out = released & (out | np.isin(numbers, numbers[of_record[rows[table.disclosed]]]))

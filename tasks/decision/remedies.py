@@ -196,10 +196,13 @@ def _of_columns(record: DecisionRecord, closed: Sequence[GateResult], ids: froze
     if ways:
         yield f"Or, in place of withholding: {'; '.join(ways)}."
     if Measure.ATTRIBUTE_DISCLOSED in ids and (alone := _disclosing_alone(record)):
-        yield (
-            f"Records alike in {', '.join(alone)} share values: withhold {_these(alone, alone)} instead, or state "
-            "“known_probability: 0” if nobody outside can know it."
-        )
+        quasi = [one.name for one in record.fields if one.name in alone and one.role == Role.QUASI]
+        others = [name for name in alone if name not in quasi]
+        ways = [f"write wider groups of {_these(quasi, alone)} into the hierarchy"] if quasi else []
+        if others:
+            ways.append(f"state “known_probability: 0” for what nobody outside can know of {_these(others, alone)}")
+        shared, them = ", ".join(alone), "it" if len(alone) == 1 else "them"
+        yield f"Records alike in {shared} share values: withhold {them} instead, or {'; or '.join(ways)}."
     if Measure.ATTRIBUTE_DISCLOSED in ids and (secrets := causes["a class shares values"]):
         depend = "depend" if len(secrets) > 1 else "depends"
         yield (

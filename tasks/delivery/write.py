@@ -28,7 +28,7 @@ from tasks.assessments.singling_out.assessment import KnownTable, sampling_fract
 from tasks.candidate.assessment import save_figure
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups, probability_present
-from tasks.candidate.value_counts import ValueCounts, judged_columns, known_alone
+from tasks.candidate.value_counts import ValueCounts, judged_columns, known_alone, released_groups
 from tasks.core.errors import StageFailed
 from tasks.core.files import Artifact, Written, WrittenTable, artifact, written
 from tasks.core.memory import return_memory
@@ -274,17 +274,20 @@ def known_table_again(
     return KnownTable(names, codes, request.policy.singling_out.columns, fraction)
 
 
-def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: NDArray[np.bool_]) -> ValueCounts:
-    """The classes of a released file with their sensitive values; ``cells`` numbers the cell of each real row.
+def disclosed_again(
+    path: Source, request: ReleaseRequest, cells: Codes, axis_sizes: Sequence[int], real: NDArray[np.bool_]
+) -> ValueCounts:
+    """The classes of a released file with their sensitive values; ``cells`` has the released groups of each real row.
 
     StageFailed says that the file cannot be read.
     """
     alone, judged = known_alone(request), judged_columns(request)
     columns = columns_of_file(path, request, (*alone, *judged), real)
-    known = {name: columns[name].codes for name in alone}
+    known: dict[str, NDArray[np.integer]] = {name: columns[name].codes for name in alone}
     certain, of_judged = [known[name] for name in certain_columns(request)], {name: columns[name] for name in judged}
     rows, missing = np.arange(len(cells)), request.policy.missing.sensitive
-    return ValueCounts.of(cells, certain, of_judged, rows, missing, alone=known)
+    known |= released_groups(request, cells)
+    return ValueCounts.of(cell_numbers(cells, axis_sizes), certain, of_judged, rows, missing, alone=known)
 
 
 def events_again(
@@ -403,7 +406,7 @@ def figures_of_file(
     expected = made.cells[candidate.prepared.tuple_of_record[rows[real]]]
     alike = assessed is not None and np.array_equal(cells[real], expected) and is_scored_alike(path, candidate, rows)
     judged = assessed if alike else None
-    classes = disclosed_again(path, request, cell_numbers(cells[real], index.axis_sizes), real)
+    classes = disclosed_again(path, request, cells[real], index.axis_sizes, real)
     return flat_figures(
         risk_view(sizes, people, counts, policy.risk_threshold, policy.small_cell),
         transparent_risk(people, effective, counts, candidate.payoffs),

@@ -159,6 +159,25 @@ def test_a_study_of_what_a_gate_forbids_is_for_the_owner_of_the_policy() -> None
     assert "only the policy's owner" in ask
 
 
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [
+        (["zip"], "zip share values: withhold it instead, or write wider groups of zip into the hierarchy."),
+        (
+            ["zip", "ward"],
+            "zip, ward share values: withhold them instead, or write wider groups of zip into the hierarchy; or state "
+            "“known_probability: 0” for what nobody outside can know of ward.",
+        ),
+    ],
+)
+def test_a_group_that_discloses_alone_is_made_wider_and_another_column_stated_as_unknown(
+    by: list[str], told: str
+) -> None:
+    record = _closed(records.blocked(), Measure.ATTRIBUTE_DISCLOSED)
+    fact = {"columns": [{"column": "death", "disclosed_records": 30, "by": by}]}
+    assert f"Records alike in {told}" in remedies(records.changed(record, further={"attribute": fact}))
+
+
 def test_rows_that_others_know_are_withheld_or_stated_as_unknown_and_values_that_they_share_are_named() -> None:
     """Larger groups and a deterrent would not help: by quasi-identifiers alone every gate passes."""
     record = _closed(

@@ -23,12 +23,11 @@ from tasks.request.model import Measure, ReleaseRequest, ValueType
 
 def class_table(candidate: Candidate, coalition: Coalition | None = None) -> ValueCounts:
     """The classes of a copy alone, or as a coalition sees them."""
-    numbers = (
-        cell_numbers(candidate.generalization.cells, candidate.index.axis_sizes)
-        if coalition is None
-        else coalition.numbers
-    )
-    return value_counts(candidate.request, candidate.as_masked, numbers, candidate.rows)
+    request, coded, rows = candidate.request, candidate.as_masked, candidate.rows
+    if coalition is not None:
+        return value_counts(request, coded, coalition.numbers, rows)
+    cells = candidate.generalization.cells
+    return value_counts(request, coded, cell_numbers(cells, candidate.index.axis_sizes), rows, cells)
 
 
 def _presence(

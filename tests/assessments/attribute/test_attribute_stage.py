@@ -3,6 +3,8 @@
 Three of eight kinds of people are released by Safe Harbor in classes of their own; the records are repeated.
 """
 
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +83,26 @@ def test_a_class_of_one_diagnosis_by_hand(tmp_path: Path) -> None:
     flags, columns = disclosed_records(one, Measure.ATTRIBUTE_DISCLOSED, 0.0)
     assert (int(flags.sum()), columns) == (30, ("diagnosis",))
     assert int(disclosed_records(one, Measure.ATTRIBUTE_RISE, 0.2)[0].sum()) == 30
+
+
+def test_records_alike_in_one_released_group_disclose_what_classes_are_too_small_to_show(tmp_path: Path) -> None:
+    """The 120 of 370** have 29 kinds of one illness, of which 26 make nine tenths: at most a quarter of 120.
+
+    Of its class of 90 as many are more than a quarter.
+    """
+    head, *rows = DATA.splitlines()
+    lines, kinds = [], cycle(range(29))
+    for time in range(TIMES):
+        for row in rows:
+            without = row.rpartition(",")[0]
+            lines.append(f"{time}-{without},{'cold' if ',37201,' in row else f'cancer {next(kinds)}'}")
+    loaded = tiny_request(tmp_path, SAFE_HARBOR, data="\n".join([head, *lines]) + "\n", population=larger(TIMES))
+    one = candidate(loaded)
+    column = only(ATTRIBUTE.assess(one).fact)
+    assert column.by == ("zip",)
+    assert column.disclosed_records == 60 + 108
+    of_classes = replace(class_table(one), alike={}).found["diagnosis"]
+    assert of_classes.disclosed.sum() == 60, "only the colds of 372**"
 
 
 def test_mixed_classes_disclose_nothing(tmp_path: Path) -> None:
