@@ -66,10 +66,16 @@ def document() -> dict[str, Any]:
             **institute,
             "id": "lab",
             "organisation": "Laboratory",
+            "agreement": {**institute["agreement"], "id": "D-2"},
             "stakes": {"benefit": 90, "loss": 60, "cost": 2},
             "adversary": {"exploit_cost": 100},
         },
-        {**institute, "id": "institute", "organisation": "Institute"},
+        {
+            **institute,
+            "id": "institute",
+            "organisation": "Institute",
+            "agreement": {**institute["agreement"], "id": "D-3"},
+        },
     ]
     asked["policy"]["generalization"]["method"] = "no-attack-partition"
     asked["policy"]["gates"] = [
