@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
+from itertools import combinations
 
 import pandas as pd
 
@@ -9,6 +10,7 @@ from reports.model.numbers import percent
 from tasks.assessments.linkage.holdings import known_numbers
 from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import ParameterError
+from tasks.core.organisations import may_be_one_party
 from tasks.decision.gates import agreement_gate
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.microdata.coded import Prepared, absent_values
@@ -35,6 +37,7 @@ from tasks.validation.values import encode, nearly_numbers
 def check_notes(request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared) -> Iterator[str]:
     """All notes on a request and its data; raises DataError where a text is not in the language stated."""
     yield from _people_notes(frame, request)
+    yield from _party_notes(request)
     yield from _unreviewed_notes(request)
     yield from _gate_notes(request)
     yield from _text_notes(frame, request)
@@ -89,6 +92,17 @@ def amount_notes(request: ReleaseRequest, frame: pd.DataFrame, failed: Collectio
                     f"{name} has values of {other}, which is withheld and so counts as an identifier; if {other} is an "
                     "amount or another quantity, which names nobody, give it type: number"
                 )
+
+
+def _party_notes(request: ReleaseRequest) -> Iterator[str]:
+    """Notes on recipients whose copies are judged together, which an author may not expect of one agreement's id."""
+    bound = {one.id: (one.organisation, one.agreement.id) for one in request.recipients}
+    for one, other in combinations(bound, 2):
+        if may_be_one_party(bound[one], bound[other]):
+            yield (
+                f"{one} and {other} count as one party, as they have one agreement or names that may be one "
+                "organisation's: a release judges their copies together"
+            )
 
 
 def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:

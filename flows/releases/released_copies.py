@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from tasks.core.errors import StageFailed
-from tasks.core.organisations import may_be_same_organisation
+from tasks.core.organisations import Bound, may_be_one_party
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -21,8 +21,6 @@ from tasks.request.model import Recipient, ReleaseRequest
 
 Party = frozenset[str]
 """Ids of the recipients who form one party."""
-Bound = tuple[str, str]
-"""Name of an organisation, and id of the agreement that binds it."""
 SharingRecipients = Sequence[Sequence[str]]
 """Sets of ids of recipients who are assumed to share their copies."""
 
@@ -62,7 +60,7 @@ class ReleasedCopies:
         ids = frozenset(recipients)
         known = {*bound, *(self._bound(one) for one in self.copies if one.recipient in ids)}
         return ids | {
-            one.recipient for one in self.copies if any(_may_be_one(self._bound(one), each) for each in known)
+            one.recipient for one in self.copies if any(may_be_one_party(self._bound(one), each) for each in known)
         }
 
     def parties(
@@ -74,7 +72,7 @@ class ReleasedCopies:
         """
         bound = {one.id: (one.organisation, one.agreement.id) for one in (*request.recipients, recipient)}
         mine = bound[recipient.id]
-        own = self.one_party((one for one, other in bound.items() if _may_be_one(other, mine)), mine)
+        own = self.one_party((one for one, other in bound.items() if may_be_one_party(other, mine)), mine)
         pooling = [frozenset(one.id for one in members) for members in request.coalitions(recipient)]
         named = request.policy.reassessment.together if together is None else together
         sharing = [frozenset(one) for one in named if own & set(one)]
@@ -121,11 +119,6 @@ class ReleasedCopies:
                 edges[own].add(other)
                 edges[other].add(own)
         return edges
-
-
-def _may_be_one(one: Bound, other: Bound) -> bool:
-    """Whether two may be one organisation by their names, or have one agreement."""
-    return one[1] == other[1] or may_be_same_organisation(one[0], other[0])
 
 
 def copies_held(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dict[str, dict[str, Any]]:

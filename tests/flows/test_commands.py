@@ -143,6 +143,14 @@ def test_check_is_closed_by_a_review_that_can_never_be_complete(world: World, re
         assert (told.code, "1 more reviewer is needed" in told.out) == ((3, True) if required else (0, False))
 
 
+def test_check_names_recipients_who_count_as_one_party(world: World, releasegate: Any) -> None:
+    lab, university = recipient("lab"), recipient("university")
+    for agreement, together in ({"id": "DUA-lab"}, True), ({"id": "DUA-own"}, False):
+        world.ask(recipients=[lab, university | {"agreement": university["agreement"] | agreement}])
+        notes = releasegate("check", world.request, "--json").document["notes"]
+        assert any(one.startswith("lab and university count as one party") for one in notes) is together
+
+
 def test_check_names_recipients_whose_agreement_has_expired(world: World, releasegate: Any) -> None:
     for expires, expired in (("2025-12-31", True), ("9999-12-31", False)):
         world.ask(recipients=[recipient("university", expires="9999-12-31"), recipient("lab", expires=expires)])
