@@ -36,7 +36,8 @@ def check_blocks(checked: CheckedRequest) -> Iterator[Block]:
         if one.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
-    yield f"assumed known to an attacker: {'; '.join(_known(request, prepared))}\n"
+    yield from _known(request, prepared)
+    yield ""
     failed = [one for one in validation.checks if not one.passed]
     cross = '<span class="failed">✗</span> {}: {}: not so for {:,} of {:,}{}'
     for found in failed:
@@ -70,14 +71,14 @@ def _hidden_among(request: ReleaseRequest, prepared: Prepared) -> str:
 def _known(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
     """Columns that an attacker is assumed to know, or perhaps to, and those of rows; the term that says otherwise."""
     known = known_attributes(request, prepared)
-    yield ", ".join(known)
-    perhaps = [name for name in knowable_columns(request) if name not in known]
+    yield f"assumed known to an attacker: {', '.join(known)}"
+    perhaps, rows = [name for name in knowable_columns(request) if name not in known], request.known_events
+    if rows:
+        yield f"and, of {request.policy.events.rows_in_words} of a person: {', '.join(rows)}"
     if perhaps:
-        yield f"perhaps {', '.join(perhaps)}"
-    if rows := request.known_events:
-        yield f"of {request.policy.events.rows_in_words} of a person {', '.join(rows)}"
+        yield f"perhaps known: {', '.join(perhaps)}"
     if perhaps or rows:
-        yield "known_probability: 0 states that nobody outside can know a column"
+        yield "(“known_probability: 0” states that nobody outside can know a column.)"
 
 
 def _role(attribute: Attribute) -> str:

@@ -606,7 +606,7 @@ def test_known_rows_that_find_people_are_named_before_the_release_and_where_it_b
     diagnosis = {"of": "row", "known_probability": None}
     ask_for_visits(world, **merged(SUPPRESSING, {"attributes": {"diagnosis": diagnosis}, "policy": {"gates": gates}}))
     told = releasegate("check", world.request)
-    assert "; of any 2 rows of a person diagnosis; known_probability: 0 states" in " ".join(told.out.split())
+    assert "and, of any 2 rows of a person: diagnosis (“known_probability: 0” states" in " ".join(told.out.split())
     outcome = world.run(engine)
     (record,) = outcome.records
     (closed,) = (one for one in record.gates if not one.passed)
