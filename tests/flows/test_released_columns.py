@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Cells, dict[str, dict[str, Any]], str]] = {
     ),
     "pregnancies tell the sex that is hidden": (
         lambda _n, row, draw: {"pregnancies": str(draw.poisson(1.5) if row["sex"] == "F" else 0)},
-        {"pregnancies": {"role": "sensitive", "type": "integer"}},
+        {"pregnancies": {"role": "insensitive", "type": "integer"}},
         "pregnancies reveals sex",
     ),
     "year of death tells a death that is withheld": (
