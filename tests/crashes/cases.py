@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tasks.ledger.entry import Event
 from tests.support import decoyed_world
 from tests.support.world import LAPSED, UNIVERSITY, World, make_world, recipient
@@ -64,9 +66,13 @@ def _reviewed(folder: Path, number: int) -> World:
 
 
 def _decoyed(folder: Path, number: int) -> World:
-    """People of its own: copies with decoys of people whose copies are out already would be refused."""
+    """People of its own, with values of their own: copies of people whose copies are out already would be refused."""
     world = decoyed_world.make_decoyed_world(folder)
     rows = [row | {"record_id": f"{row['record_id']}-{number + 100}"} for row in decoyed_world.drawn_rows()]
+    draw = np.random.default_rng(number)
+    for name in ("diagnosis", "visits"):
+        for row, value in zip(rows, draw.permutation([row[name] for row in rows]).tolist(), strict=True):
+            row[name] = value
     rows[0]["note"] = f"seen in room {number + 100}"
     world.write_rows(rows)
     recipients = [

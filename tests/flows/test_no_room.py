@@ -78,7 +78,7 @@ def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
 ) -> None:
     disk = mount(f"size={DISK}")
     filler, root = disk / "filler", disk / "workspace"
-    for kibibytes in (600, *range(4750, 8000, 500)):  # more room each time, until a stage had begun
+    for kibibytes in (600, *range(4750, 8000, 150)):  # more room each time, until a stage had begun
         filler.write_bytes(bytes(DISK - kibibytes * KIBIBYTE))
         told = commands.run("release", world.request, "--workspace", root)
         assert told.code == 2, "no run was stopped in one of its stages"
