@@ -86,7 +86,8 @@ def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame, workspace: Path | 
         failed = [one for one in outcome.fact.checks if not one.passed]
         told = {one.column for one in failed}
         if is_readable(loaded.request, failed):  # else no release would get as far as masking
-            with suppress(*(DataError,) * bool(failed)):
+            told_already = (DataError,) if failed else ()  # a failed check says what keeps data from being masked
+            with suppress(*told_already):
                 masked = mask_columns(loaded.request, frame, generator_of_its_own)
                 found = column_places(loaded.request, prepared, masked)
                 columns = ColumnsFact(columns=tuple(one for one in found.columns if one.name not in told))

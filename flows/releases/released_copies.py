@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from tasks.core.errors import StageFailed
-from tasks.core.organisations import Bound, may_be_one_party
+from tasks.core.organisations import Signatory, may_be_one_party
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -55,12 +55,12 @@ class ReleasedCopies:
         self.held = tuple(one for one in self.copies if (one.release_id, one.recipient) not in revoked)
         """Copies that were not revoked. Recipients still hold superseded and expired ones."""
 
-    def one_party(self, recipients: Iterable[str], *bound: Bound) -> frozenset[str]:
+    def one_party(self, recipients: Iterable[str], *bound: Signatory) -> frozenset[str]:
         """Ids of the recipients who form one party with some, and may be of their organisations; those among them."""
         ids = frozenset(recipients)
-        known = {*bound, *(self._bound(one) for one in self.copies if one.recipient in ids)}
+        known = {*bound, *(self._signatory(one) for one in self.copies if one.recipient in ids)}
         return ids | {
-            one.recipient for one in self.copies if any(may_be_one_party(self._bound(one), each) for each in known)
+            one.recipient for one in self.copies if any(may_be_one_party(self._signatory(one), each) for each in known)
         }
 
     def parties(
@@ -101,7 +101,7 @@ class ReleasedCopies:
         """SHA-256 of the decision record by which a copy was released."""
         return str(self._decided[copy.release_id, copy.recipient]["record_sha256"])
 
-    def _bound(self, copy: ReleasedCopy) -> Bound:
+    def _signatory(self, copy: ReleasedCopy) -> Signatory:
         kept = self._decided[copy.release_id, copy.recipient]["determined"]
         return str(kept["organisation"]), str(kept["agreement"]["id"])
 

@@ -26,11 +26,11 @@ _LEAST_LETTERS = 3
 """Fewest letters of an abbreviation."""
 
 Words = tuple[str, ...]
-Bound = tuple[str, str]
+Signatory = tuple[str, str]
 """Name of an organisation, and id of the agreement that binds it."""
 
 
-def may_be_one_party(one: Bound, other: Bound) -> bool:
+def may_be_one_party(one: Signatory, other: Signatory) -> bool:
     """Whether two may be one organisation by their names, or have one agreement."""
     return one[1] == other[1] or may_be_same_organisation(one[0], other[0])
 
